@@ -79,7 +79,7 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
         max_tier=settings.stale_max_tier,
         among=ids,
     )
-    aged = {key for key, *_ in old.found}
+    aged = {aged.id for aged in old.found}
     rows = [
         Governing(
             decision,

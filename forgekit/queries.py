@@ -412,7 +412,7 @@ def status(forge: Forge) -> Status:
 
     registry = forge.registry()
     old = _stale(forge, registry, forge.settings)
-    opened = active(registry)
+    opened = Counter(thread.priority.value for thread in registry.open_threads())
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)
     states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
@@ -436,9 +436,9 @@ def status(forge: Forge) -> Status:
         ),
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
         decisions=_counts(decisions),
-        threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
+        threads=_counts(opened, ("high", "medium", "low")),
         conflicts=_counts(states),
-        next_threads=tuple(opened[:_NEXT_THREADS]),
+        next_threads=tuple(active(registry, most=_NEXT_THREADS)),
         stale=len(old),
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),

@@ -222,10 +222,10 @@ def _blockers(forge: Forge, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({blocker(name) for name in names}))
 
 
-def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
-    """Return the open threads, most important first, then newest."""
-    chosen = registry.with_status(Thread, ThreadStatus.OPEN.value, project)
-    return sorted(chosen, key=lambda t: (t.priority.rank, -t.created_at, t.id))
+def active(registry: Registry, project: EntityId | None = None, most: int | None = None) -> list[Thread]:
+    """Return the open threads, most important first, then newest; at most so many."""
+    ordered = sorted(registry.open_threads(project), key=lambda t: (t.priority.rank, -t.created_at, t.id))
+    return registry.in_order(Thread, [thread.id for thread in ordered[:most]])
 
 
 def thread_create(

@@ -29,7 +29,7 @@ from forgekit.insight.project_state import (
 from forgekit.insight.views import Derived
 from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
-from forgekit.model.registry import Registry
+from forgekit.model.registry import Registry, Standing
 from forgekit.search import close_in_meaning
 from forgekit.text.blocks import NOTICE, brief, count, quote, row, table_head
 from forgekit.text.words import tokens
@@ -145,10 +145,13 @@ def _state(
         findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
     )
     # What other projects decided is looked up for what a reader can see here.
-    every: list[Thread | Decision] = [*state.threads, *state.decisions]
-    shown = every[: _most(forge, budget)]
-    near = close_in_meaning(forge, project, {entity.id for entity in shown})
-    return replace(state, abroad=tuple(abroad(registry, project, shown, near, forge.catalogue.saying)))
+    most = _most(forge, budget)
+    threads = registry.in_order(Thread, [thread.id for thread in state.threads[:most]])
+    decisions = registry.in_order(Decision, [d.id for d in state.decisions[: most - len(threads)]])
+    near = close_in_meaning(forge, project, {entity.id for entity in (*threads, *decisions)})
+    saying = forge.catalogue.saying
+    found, number = abroad(registry, project, (*threads, *decisions), near, saying, most)
+    return replace(state, abroad=found, abroad_count=number)
 
 
 def _block(
@@ -213,9 +216,9 @@ class _Rows:
         """Return what an archive may call an entity: its short id, after the archive's own id."""
         return f"{self._local.get(entity.id, '')} {_name(entity)}".lstrip()
 
-    def own(self, entity: Decision | Thread) -> bool:
+    def own(self, entity: EntityId) -> bool:
         """Say whether the archive that is continued has it."""
-        return entity.id in self._own
+        return entity in self._own
 
     def new(self, entity: Decision | Thread) -> str:
         """Return a mark for what began after the archive, else ""."""
@@ -247,8 +250,8 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
     derived = Derived(registry)
     return {
         "block": kind,
-        "threads": [derived.view(thread) for thread in state.threads],
-        "decisions": [derived.view(decision) for decision in state.decisions],
+        "threads": [derived.view(t) for t in registry.in_order(Thread, [t.id for t in state.threads])],
+        "decisions": [derived.view(d) for d in registry.in_order(Decision, [d.id for d in state.decisions])],
         "overtaken": [
             {
                 "local_id": o.local_id,
@@ -264,7 +267,7 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
         "unjudged_pairs": state.unjudged,
         "revalidation_required": [
             *({"decision_id": s.decision.id, "why": s.why} for s in state.shaken),
-            *({"decision_id": s.decision.id, "why": _age(s.days, s.hops)} for s in state.flagged),
+            *({"decision_id": aged.id, "why": _age(aged.days, aged.hops)} for aged in state.flagged),
         ],
         "cross_project": [
             {
@@ -322,15 +325,16 @@ def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         texts = (thread.title, brief(thread.title))
         return rows.row(thread, (f"- {rows.name(thread)}: “{quote(text)}” {tail}" for text in texts))
 
-    shown = [row(thread) for thread in state.threads[: rows.most]]
+    first = rows.registry.in_order(Thread, [thread.id for thread in state.threads[: rows.most]])
+    shown = [row(thread) for thread in first]
     return BlockPart(title="Active Threads", rows=shown, total=len(state.threads), rank=rank)
 
 
 def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
-    again = {*(s.decision.id for s in state.shaken), *(s.decision.id for s in state.flagged)}
+    again = {*(shaken.decision.id for shaken in state.shaken), *(aged.id for aged in state.flagged)}
     chosen = sorted(
         (d for d in state.decisions if d.id not in again),
-        key=lambda d: (_BANDS.index(_band(d)), not rows.own(d), -d.created_at, d.id),
+        key=lambda d: (_BANDS.index(_band(d)), not rows.own(d.id), -d.created_at, d.id),
     )
 
     def row(decision: Decision) -> BlockRow:
@@ -341,7 +345,8 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             texts.insert(0, f"{texts[0]} because “{quote(brief(why, 300))}”")
         return rows.row(decision, (f"{head} {text}{tail}" for text in texts), f"**{_band(decision)}**")
 
-    shown = [row(decision) for decision in chosen[: rows.most]]
+    first = rows.registry.in_order(Decision, [decision.id for decision in chosen[: rows.most]])
+    shown = [row(decision) for decision in first]
     return BlockPart(title="Decisions In Force", rows=shown, total=len(chosen), rank=rank)
 
 
@@ -349,7 +354,7 @@ _UNKNOWN = "Tier unknown"
 _BANDS = (*(f"{band.value.capitalize()}" for band in TierBand), _UNKNOWN)
 
 
-def _band(decision: Decision) -> str:
+def _band(decision: Standing | Decision) -> str:
     tier = decision.epistemic_tier
     return _UNKNOWN if tier is None else band(tier).value.capitalize()
 
@@ -417,12 +422,11 @@ def _age(days: int, hops: int) -> str:
 
 def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     """Return what must be looked at again: what rests on something out of force, then what is stale."""
-    flagged = {s.decision.id: s for s in state.flagged}
+    flagged = {aged.id: aged for aged in state.flagged}
     whys: dict[EntityId, list[str]] = {}
     for shaken in state.shaken:
         whys.setdefault(shaken.decision.id, []).append(shaken.why)
-    order = {s.decision.id: s.decision for s in state.shaken}
-    order |= {s.decision.id: s.decision for s in state.flagged}
+    order = dict.fromkeys((*(shaken.decision.id for shaken in state.shaken), *flagged))
 
     def cells(decision: Decision, width: int) -> str:
         aged = flagged.get(decision.id)
@@ -436,8 +440,9 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             rows.source(decision)[1:-1],
         )
 
-    chosen = sorted(order.values(), key=lambda decision: not rows.own(decision))[: rows.most]
-    shown = [rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in chosen]
+    chosen = sorted(order, key=lambda key: not rows.own(key))[: rows.most]
+    first = rows.registry.in_order(Decision, chosen)
+    shown = [rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in first]
     head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since", "Why", "Source")
     return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head, rank=rank)
 
@@ -452,9 +457,10 @@ def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             rows.source(a.decision)[1:-1],
         )
 
-    shown = [BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad[: rows.most]]
+    shown = [BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad]
     head = table_head("Source Project", "Decision", "Tier", "Relevance", "Source")
-    return BlockPart(title="Cross-Project Context", rows=shown, total=len(state.abroad), head=head, rank=rank)
+    total = state.abroad_count
+    return BlockPart(title="Cross-Project Context", rows=shown, total=total, head=head, rank=rank)
 
 
 def _lineage(registry: Registry, state: ProjectState, rank: int) -> BlockPart:

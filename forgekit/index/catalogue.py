@@ -156,6 +156,7 @@ class Catalogue:
     state = _asked(queries.state)
     active_decisions = _asked(queries.active_decisions)
     standing = _asked(queries.standing)
+    open_threads = _asked(queries.open_threads)
     unfounded = _asked(queries.unfounded)
     counts = _asked(queries.counts)
     governed = _asked(queries.governed)

@@ -13,9 +13,9 @@ from typing import cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.entities import Decision, Entity
+from forgekit.model.entities import Decision, Entity, Thread
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.registry import Counts, E, Registry, Standing
+from forgekit.model.registry import Counts, E, OpenThread, Registry, Standing
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -114,8 +114,12 @@ class PartialRegistry(Registry):
         return cast("list[E]", cast("_Entities", self.entities).noted(found))
 
     def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
-        """Return what the age of each active decision follows from, in time order."""
+        """Return what each active decision is sorted and aged by, in time order."""
         return self._catalogue(Kind.DECISION).standing(project)
+
+    def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
+        """Return what each open thread is sorted by, in time order."""
+        return self._catalogue(Kind.THREAD).open_threads(project)
 
     def unfounded(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""

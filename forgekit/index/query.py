@@ -12,8 +12,9 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
@@ -23,10 +24,12 @@ from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.text.words import match_expression, match_terms, readable
-from forgekit.times import parse_instant
+from forgekit.times import Instant
 
 if TYPE_CHECKING:
-    from forgekit.model.registry import Counts, Registry, Standing
+    from forgekit.model.registry import Counts, OpenThread, Registry, Standing
+
+T = TypeVar("T")
 
 MARK, UNMARK = "«", "»"
 """Around a word of a snippet that the query asked for."""
@@ -362,17 +365,39 @@ def saying(
 
 
 def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[Standing]:
-    """Return what the age of each active decision follows from, in the order of ids."""
+    """Return what each active decision is sorted and aged by, in the order of ids."""
     from forgekit.model.registry import Standing
 
-    query = """
-        SELECT id, epistemic_tier, last_validated, json_extract(fields, '$.conversation_ids') FROM entity
-        WHERE kind = 'decision' AND status = 'active' AND (?1 IS NULL OR project_uuid = ?1) ORDER BY id
-    """
-    rows = db.execute(query, (project,)).fetchall()
-    times = {text: parse_instant(checked_text(text)) for text in {row[2] for row in rows}}
-    every = {talks: tuple(json.loads(talks or "[]")) for talks in {row[3] for row in rows}}
-    return [Standing(key, tier and float(tier), times[at], every[talks]) for key, tier, at, talks in rows]
+    @cache  # the decisions of a conversation share its id
+    def ids(text: str) -> tuple[EntityId, ...]:
+        return tuple(map(EntityId, json.loads(text)))
+
+    def read(key: EntityId, tier: float | None, created: int, validated: int, talks: str) -> Standing:
+        return Standing(key, tier and float(tier), Instant(created + 0), Instant(validated + 0), ids(talks))
+
+    return _standing(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
+
+
+def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> list[OpenThread]:
+    """Return what each open thread is sorted by, in the order of ids."""
+    from forgekit.model.entities import Priority
+    from forgekit.model.registry import OpenThread
+
+    def read(key: EntityId, priority: str, created: int) -> OpenThread:
+        return OpenThread(key, Priority(priority), Instant(created + 0))
+
+    return _standing(db, "id, priority, created", Kind.THREAD, project, read)
+
+
+def _standing(
+    db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None, read: Callable[..., T]
+) -> list[T]:
+    chosen = "kind = ?1 AND (?2 IS NULL OR project_uuid = ?2)"
+    query = f"SELECT {columns} FROM standing WHERE {chosen} ORDER BY id"  # noqa: S608 - constants only
+    try:
+        return [read(*row) for row in db.execute(query, (kind.value, project))]
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
 
 
 def unfounded(db: sqlite3.Connection) -> list[str]:

@@ -20,10 +20,10 @@ from forgekit.model.kinds import Kind
 from forgekit.text.words import indexed, words
 
 if TYPE_CHECKING:
-    from forgekit.model.entities import Decision, Entity
+    from forgekit.model.entities import Decision, Entity, Thread
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 9, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 10, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -49,6 +49,9 @@ CREATE TABLE reference (
     target TEXT NOT NULL, field TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (target, field, row)
 ) WITHOUT ROWID;
 CREATE INDEX reference_row ON reference (row);
+CREATE TABLE standing (
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL, kind TEXT NOT NULL, project_uuid TEXT NOT NULL,
+    created INTEGER NOT NULL, conversations TEXT NOT NULL, tier REAL, validated INTEGER, priority TEXT);
 CREATE TABLE telling (
     word TEXT NOT NULL, row INTEGER NOT NULL, project TEXT, PRIMARY KEY (word, row)) WITHOUT ROWID;
 CREATE INDEX telling_row ON telling (row);
@@ -95,7 +98,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` builds the entity from.
     """
-    from forgekit.model.entities import Decision, flagged
+    from forgekit.model.entities import Decision, Thread, flagged
 
     project, title = getattr(entity, "project_name", None), entity.title
     tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
@@ -124,12 +127,23 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
     db.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?, ?)", named_in)
     if isinstance(entity, Decision) and not entity.status.ended:
         _put_telling(db, row, entity)
+        _put_standing(db, row, entity, tier=entity.epistemic_tier, validated=entity.last_validated)
+    elif isinstance(entity, Thread) and not entity.status.ended:
+        _put_standing(db, row, entity, priority=entity.priority.value)
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
         texts = (row, indexed(title), indexed(entity.body), indexed(names))
         db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:
         _put_messages(db, row, entity)
+
+
+def _put_standing(db: sqlite3.Connection, row: int, entity: Decision | Thread, **placed: Any) -> None:
+    """Write what an active decision or an open thread is sorted and aged by."""
+    values = (row, entity.id, entity.kind.value, entity.project_uuid, entity.created_at)
+    talks = json.dumps(entity.conversation_ids)
+    columns = (*values, talks, *(placed.get(name) for name in ("tier", "validated", "priority")))
+    db.execute("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
 
 def _put_telling(db: sqlite3.Connection, row: int, decision: Decision) -> None:
@@ -162,6 +176,7 @@ def drop(db: sqlite3.Connection, row: int) -> None:
         turns = "SELECT row FROM message WHERE entity = ?"
         db.execute("DELETE FROM name WHERE row = ?", (row,))
         db.execute("DELETE FROM reference WHERE row = ?", (row,))
+        db.execute("DELETE FROM standing WHERE row = ?", (row,))
         db.execute("DELETE FROM telling WHERE row = ?", (row,))
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
         db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
+    Aged,
     Shaken,
-    Stale,
     blocked_from_carrying,
     needs_revalidation,
     open_conflicts,
@@ -25,7 +25,7 @@ from forgekit.insight.staleness import (
 from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
-from forgekit.model.registry import Registry
+from forgekit.model.registry import OpenThread, Registry, Standing
 from forgekit.model.settings import Settings
 from forgekit.text.blocks import quote
 from forgekit.text.words import needed, words
@@ -96,6 +96,8 @@ class Opposed:
 class ProjectState:
     """Everything a block says of one project.
 
+    Threads and decisions are as the registry sorts them; what is shown of them is read by its id.
+
     Attributes:
         overtaken: where the registry differs from the archive.
         conflicts: those of which a person must choose a side.
@@ -103,20 +105,23 @@ class ProjectState:
         unjudged: pairs that the judge had no time for.
         speculative: how many decisions were left out as speculative.
         flagged: the stale ones; `active` of them there are in all.
+        abroad: of the decisions of other projects that bear on these, the first.
+        abroad_count: how many there are.
     """
 
-    threads: tuple[Thread, ...]
-    decisions: tuple[Decision, ...]
+    threads: tuple[OpenThread | Thread, ...]
+    decisions: tuple[Standing | Decision, ...]
     overtaken: tuple[Overtaken, ...]
     conflicts: tuple[Opposed, ...]
     yielding: tuple[Opposed, ...]
     unjudged: int
     speculative: int
     shaken: tuple[Shaken, ...]
-    flagged: tuple[Stale, ...]
+    flagged: tuple[Aged, ...]
     active: int
     edges: tuple[Lineage, ...]
     abroad: tuple[Abroad, ...] = ()
+    abroad_count: int = 0
 
 
 def project_state(
@@ -142,11 +147,11 @@ def project_state(
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
     archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine = {d.id: d for d in registry.with_status(Decision, "active", project)}
+    mine: dict[EntityId, Standing | Decision] = {d.id: d for d in registry.standing(project)}
     mine |= {d.id: d for d in registry.of_ids(Decision, archived) if not d.status.ended}
     carriable = [d for d in mine.values() if d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
-    threads = {t.id: t for t in registry.with_status(Thread, "open", project)}
+    threads: dict[EntityId, OpenThread | Thread] = {t.id: t for t in registry.open_threads(project)}
     threads |= {t.id: t for t in registry.of_ids(Thread, archived) if not t.status.ended}
     open_threads = sorted(
         threads.values(),
@@ -175,7 +180,7 @@ def project_state(
             for s in needs_revalidation(registry)
             if s.decision.project_uuid == project and (archive is None or not s.decision.speculative)
         ),
-        flagged=tuple(s for s in stale_ones if archive is None or not s.decision.speculative),
+        flagged=tuple(aged for aged in stale_ones.found if archive is None or not aged.speculative),
         active=stale_ones.active,
         edges=tuple(_edges(registry, project, archive)),
     )
@@ -254,7 +259,8 @@ def abroad(
     own: Iterable[Thread | Decision],
     similarities: Mapping[tuple[EntityId, EntityId], float],
     saying: Saying,
-) -> list[Abroad]:
+    most: int | None = None,
+) -> tuple[tuple[Abroad, ...], int]:
     """Return each decision of another project under what it shares most words with, or is closest to.
 
     Args:
@@ -263,13 +269,19 @@ def abroad(
         own: the threads and decisions that the others may bear on.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
         saying: finds those that share words; a word that very many have tells nothing.
+        most: how many to return; all where None.
+
+    Returns: the most telling first, and how many there are in all.
     """
     close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
     for (ours, theirs), similarity in similarities.items():
         close[ours][theirs] = similarity
     telling = [(mine, words(mine.title)) for mine in own]
     known = saying({word for _, found in telling for word in found}, project, _COMMON)
-    bearing: list[tuple[Thread | Decision, EntityId, tuple[str, ...], float | None]] = []
+    made = {d.id: d.created_at for d in registry.standing() if not d.speculative}
+    for decision in registry.standing(project):
+        made.pop(decision.id, None)
+    best: dict[EntityId, tuple[int, float, Thread | Decision, tuple[str, ...]]] = {}
     for mine, mine_words in telling:
         common: dict[EntityId, list[str]] = defaultdict(list)
         for word in mine_words:
@@ -278,26 +290,16 @@ def abroad(
         least = needed(mine_words)
         enough = {key: tuple(shared) for key, shared in common.items() if len(shared) >= least}
         near = close[mine.id]
-        bearing += (
-            (mine, key, enough.get(key, ()), near.get(key)) for key in dict.fromkeys((*enough, *near))
-        )
-    telling_ids = {key for keys in known.values() for key in keys}
-    others = {
-        d.id: d
-        for d in registry.of_ids(Decision, (key for _, key, *_ in bearing))
-        if d.id in telling_ids or (d.project_uuid != project and not d.status.ended and not d.speculative)
-    }
-    best: dict[EntityId, Abroad] = {}
-    scores: dict[EntityId, tuple[int, float]] = {}
-    for mine, key, shared, cosine in bearing:
-        score = len(shared), cosine or 0
-        if key in others and score > scores.get(key, (-1, 0)):
-            scores[key] = score
-            best[key] = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=cosine)
-    return sorted(
-        best.values(),
-        key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
-    )
+        for key in dict.fromkeys((*enough, *near)):
+            score = len(enough.get(key, ())), near.get(key, 0.0)
+            if key in made and score > best.get(key, (-1, 0.0))[:2]:
+                best[key] = *score, mine, enough.get(key, ())
+    first = sorted(best, key=lambda key: (-best[key][0], -best[key][1], -made[key], key))[:most]
+    found = []
+    for decision in registry.in_order(Decision, first):
+        _, cosine, mine, shared = best[decision.id]
+        found.append(Abroad(decision=decision, bears_on=mine, words=shared, cosine=cosine or None))
+    return tuple(found), len(best)
 
 
 def _edges(registry: Registry, project: EntityId, archive: Archive | None) -> list[Lineage]:

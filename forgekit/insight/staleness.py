@@ -14,11 +14,11 @@ All of it is a function of the registry.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
@@ -67,26 +67,37 @@ class Stale:
     reasons: tuple[Reason, ...]
 
 
+class Aged(NamedTuple):
+    """What is known of a stale decision before it is read itself; `days` are whole days."""
+
+    id: EntityId
+    last_validated: Instant
+    days: int
+    hops: int
+    reasons: tuple[Reason, ...]
+    speculative: bool
+
+
 @dataclass(frozen=True)
 class Staleness:
     """The stale decisions, longest unvalidated first, and how many were looked at.
 
     Attributes:
-        found: what is known of each before it is read itself: id, last validated, days, hops, reasons.
+        found: each of them, longest unvalidated first.
         active: active decisions asked about, stale or not.
     """
 
     registry: Registry
-    found: Sequence[tuple[EntityId, Instant, int, int, tuple[Reason, ...]]]
+    found: tuple[Aged, ...]
     active: int
 
     @cached_property
     def items(self) -> tuple[Stale, ...]:
         """The stale decisions."""
-        decisions = {d.id: d for d in self.registry.of_ids(Decision, (key for key, *_ in self.found))}
+        decisions = {d.id: d for d in self.registry.of_ids(Decision, (aged.id for aged in self.found))}
         return tuple(
             Stale(decision=decisions[key], last_validated=at, days=days, hops=hops, reasons=reasons)
-            for key, at, days, hops, reasons in self.found
+            for key, at, days, hops, reasons, _ in self.found
         )
 
     def __iter__(self) -> Iterator[Stale]:
@@ -263,9 +274,10 @@ def stale(
         since = max(now - age.last_validated, 0) // DAY_MS
         reasons = [Reason.DAYS] * (since >= days) + [Reason.HOPS] * (age.hops >= hops)
         if reasons:
-            found.append((decision.id, age.last_validated, since, age.hops, tuple(reasons)))
-    found.sort(key=lambda item: (item[1], item[0]))
-    return Staleness(registry, found, len(active))
+            aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
+            found.append(Aged(*aged))
+    found.sort(key=lambda aged: (aged.last_validated, aged.id))
+    return Staleness(registry, tuple(found), len(active))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

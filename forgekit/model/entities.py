@@ -265,6 +265,11 @@ def band(tier: float) -> TierBand:
     return TierBand.HEURISTIC if tier >= SPECULATIVE_BELOW else TierBand.SPECULATIVE
 
 
+def is_speculative(tier: float | None) -> bool:
+    """Say whether a decision of a tier stays out of continuation blocks."""
+    return tier is not None and band(tier) is TierBand.SPECULATIVE
+
+
 class DecisionStatus(Enum):
     """The state of a decision."""
 
@@ -350,7 +355,7 @@ class Decision(Record):
     @property
     def speculative(self) -> bool:
         """Whether it stays out of continuation blocks."""
-        return self.epistemic_tier is not None and self.epistemic_tier < SPECULATIVE_BELOW
+        return is_speculative(self.epistemic_tier)
 
 
 class CompressionMode(Enum):

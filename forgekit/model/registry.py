@@ -19,10 +19,12 @@ from forgekit.model.entities import (
     Entity,
     Lineage,
     Note,
+    Priority,
     Project,
     Thread,
     Topic,
     TranscriptPart,
+    is_speculative,
 )
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
@@ -36,12 +38,26 @@ Counts = Counter[tuple[Kind, str | None, EntityId | None]]
 
 
 class Standing(NamedTuple):
-    """What a decision's age follows from, named as its attributes are."""
+    """What an active decision is sorted and aged by, named as its attributes are."""
 
     id: EntityId
     epistemic_tier: float | None
+    created_at: Instant
     last_validated: Instant
     conversation_ids: tuple[EntityId, ...]
+
+    @property
+    def speculative(self) -> bool:
+        """Whether it stays out of continuation blocks."""
+        return is_speculative(self.epistemic_tier)
+
+
+class OpenThread(NamedTuple):
+    """What an open thread is sorted by, named as its attributes are."""
+
+    id: EntityId
+    priority: Priority
+    created_at: Instant
 
 
 class _Every(Generic[E]):
@@ -98,14 +114,23 @@ class Registry:
         found = (self.get(key) for key in sorted(set(ids)))
         return [entity for entity in found if isinstance(entity, kind)]
 
+    def in_order(self, kind: type[E], ids: Sequence[EntityId]) -> list[E]:
+        """Return the entities of a class that have these ids, in their order."""
+        found = {entity.id: entity for entity in self.of_ids(kind, ids)}
+        return [found[key] for key in ids if key in found]
+
     def with_status(self, kind: type[E], status: str, project: EntityId | None = None) -> list[E]:
         """Return the entities of a class with a status, of one project or of all, in time order."""
         every: list[Any] = self.of_kind(kind)
         return [e for e in every if e.status.value == status and project in {None, e.project_uuid}]
 
     def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
-        """Return what the age of each active decision follows from, in time order."""
+        """Return what each active decision is sorted and aged by, in time order."""
         return self.with_status(Decision, "active", project)
+
+    def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
+        """Return what each open thread is sorted by, in time order."""
+        return self.with_status(Thread, "open", project)
 
     def unfounded(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""

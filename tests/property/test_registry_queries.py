@@ -132,7 +132,10 @@ def answers(registry: Registry) -> list[object]:
             old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
             found.append((old.items, old.active, old.share))
     limits = Settings(stale_days=30, stale_hops=2, stale_max_tier=0.7)
-    found += [project_state(registry, project, NOW, limits) for project in (sample.P, OTHER.id)]
+    for project in (sample.P, OTHER.id):
+        state = project_state(registry, project, NOW, limits)
+        rows = [tuple(each.id for each in rows) for rows in (state.threads, state.decisions)]
+        found += [rows, replace(state, threads=(), decisions=())]
     return found
 
 

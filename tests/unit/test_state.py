@@ -58,7 +58,9 @@ def bearing_on(
     own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]
 ) -> list[Abroad]:
     every = Registry.of([PROJECT, *own, *others])
-    return abroad(every, P, own, near, partial(saying, memory_of(every)))
+    found, number = abroad(every, P, own, near, partial(saying, memory_of(every)))
+    assert number == len(found)
+    return list(found)
 
 
 def test_each_decision_of_another_project_stands_under_what_it_shares_most_with() -> None:
