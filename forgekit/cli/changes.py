@@ -39,9 +39,10 @@ def written(made: Written, call: Call, unchanged: str = UNCHANGED) -> None:
 def decided(call: Call) -> None:
     """Register or revise a decision, and print what contradicts it."""
     made: Written = call.result()
+    if not call.as_json:  # what is registered is said at once: the judge may need some time
+        written(made, call)
     findings = findings_after(call, made.outcome, [made.entity])
     if not call.printed_json(made, findings=findings.with_losers()):
-        written(made, call)
         print_findings(findings)
 
 
@@ -115,7 +116,10 @@ def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> 
     from forgekit.conflict.pairs import NOTHING
     from forgekit.findings import of_written
 
-    return of_written(call.forge, entities) if outcome.written and not outcome.diff else NOTHING
+    if not outcome.written or outcome.diff:
+        return NOTHING
+    with console.progress("looking for contradictions"):
+        return of_written(call.forge, entities)
 
 
 def print_findings(findings: Findings) -> None:

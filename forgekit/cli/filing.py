@@ -65,10 +65,11 @@ def sync_compression(call: Call) -> int:
             strict=bool(call["strict"]),
             options=options,
         )
-    findings = findings_after(call, report.outcome, report.created)
-    if not call.printed_json(report, findings=findings.with_losers()):
+    if not call.as_json:  # what is filed is said at once: the judge may need some time
         console.diff(report.outcome.diff)
         _print_archives(report, to=console.info if call.dry_run else console.data)
+    findings = findings_after(call, report.outcome, report.created)
+    if not call.printed_json(report, findings=findings.with_losers()):
         print_findings(findings)
     for error in report.refused:
         console.info(f"forgekit: {error}")
