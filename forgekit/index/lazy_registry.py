@@ -31,6 +31,7 @@ class _Entities(Mapping[EntityId, Entity]):
         self._refreshed = refreshed
         self._known: dict[EntityId, Entity | None] = {}
         self._kinds: dict[Kind, list[Entity]] = {}
+        self.standing: dict[EntityId | None, Sequence[Standing]] = {}
 
     def refresh(self, folders: Collection[str]) -> None:
         """Refresh the catalogue within these folders, once."""
@@ -115,7 +116,10 @@ class PartialRegistry(Registry):
 
     def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
         """Return what each active decision is sorted and aged by, in time order."""
-        return self._catalogue(Kind.DECISION).standing(project)
+        known = cast("_Entities", self.entities).standing
+        if project not in known:
+            known[project] = self._catalogue(Kind.DECISION).standing(project)
+        return known[project]
 
     def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
         """Return what each open thread is sorted by, in time order."""
