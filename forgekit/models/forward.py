@@ -14,13 +14,12 @@ product b @ a is added to W; and the head.
 from __future__ import annotations
 
 import math
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +29,6 @@ from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel, Tensor, limited
 from forgekit.models.windows import AFTER, BEFORE, NEW, Conversation, windows_of
 
 Floats = NDArray[np.float32]
-S = TypeVar("S")
-T = TypeVar("T")
 
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
@@ -118,21 +115,6 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         rows.append(row)
     if rows:
         yield rows
-
-
-def _computed(
-    compute: Callable[[Sequence[S]], T], items: Sequence[S], batches: Iterable[list[int]]
-) -> Iterator[tuple[list[int], T]]:
-    """Yield each batch with what is computed of its items, on as many processors as there are."""
-    numbers = list(batches)
-    if len(numbers) == 1:
-        yield numbers[0], compute([items[number] for number in numbers[0]])
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = [[items[number] for number in rows] for rows in numbers]
-        yield from zip(numbers, pool.map(compute, parts), strict=True)
 
 
 class Layers:
@@ -250,8 +232,8 @@ class TextEncoder:
             tokens = [
                 found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
             ]
-            for rows, vectors in _computed(self._forward, tokens, _batches(tokens)):
-                out[[first + row for row in rows]] = vectors
+            for rows in _batches(tokens):
+                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
         return out
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
@@ -379,9 +361,8 @@ class CrossEncoder:
         ids = [found.ids for found in tokenise(self._model, self._tokenizer, texts, self._most, marks=False)]
         orders = [*zip(ids[::2], ids[1::2], strict=True)]
         out = np.empty((len(orders), len(self._bias)), np.float32)
-        batches = _batches([x + y for x, y in orders])
-        for rows, (*_, logits) in _computed(self._forward, orders, batches):
-            out[rows] = logits
+        for rows in _batches([x + y for x, y in orders]):
+            out[rows] = self._forward([orders[row] for row in rows])[3]
         return out
 
     def _forward(
