@@ -18,6 +18,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +32,7 @@ from forgekit.models.encoder import Missing
 from forgekit.models.trained_judge import FOLDER, TrainedJudge, find_trained_judge
 
 FRESH = Path(__file__).with_name("pairs.jsonl")
+TWINS, SEALED = (Path(__file__).with_name(name) for name in ("twins.jsonl", "twins-sealed.zip"))
 CACHE = Path(tempfile.gettempdir()) / "forgekit-judge"
 CONTRADICTS = (Level.CONFLICT, Level.POSSIBLE)
 RECORDS, NEIGHBOURS, SHOWN = 1_000, 5, 20
@@ -54,6 +57,7 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path("../shared/data"))
     parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of a trained judge")
     parser.add_argument("--texts", action="store_true", help="print the pairs that the model gets wrong")
+    parser.add_argument("--sealed", action="store_true", help="score the sealed pairs alone; log it")
     given = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
     judge = find_trained_judge(CACHE, given.judge)
@@ -61,6 +65,10 @@ def main() -> int:
         print(f"SKIPPED: {judge}", file=sys.stderr)
         return 1
     print(f"judge {judge.version}: {judge.calibration}")
+    if given.sealed:
+        lines = zipfile.Path(SEALED, "b.jsonl").read_text(encoding="utf-8").splitlines()
+        twins("sealed pairs in nearly the same words", [Pair(**json.loads(line)) for line in lines], judge)
+        return 0
     fresh = [Pair(label=row["label"], a=row["a"], b=row["b"]) for row in _rows(FRESH)]
     balanced("pairs beside this file", fresh, judge, texts=given.texts)
     labelled = [
@@ -68,6 +76,7 @@ def main() -> int:
         for row in _rows(given.folder / "conflict_pairs.jsonl")
     ]
     balanced("labelled pairs", labelled, judge, texts=given.texts)
+    twins("pairs in nearly the same words", [Pair(**row) for row in _rows(TWINS)], judge)
     rows = list(_rows(given.folder / "nli_pairs.jsonl.gz"))
     for source in sorted({row["source"] for row in rows}):
         some = [Pair(label=r["label"], a=r["a"], b=r["b"]) for r in rows if r["source"] == source]
@@ -108,6 +117,17 @@ def balanced(name: str, pairs: Sequence[Pair], judge: TrainedJudge, *, texts: bo
     for pair, value, contradiction in zip(pairs, odds, truth, strict=True):
         if texts and (value >= 0) is not contradiction:
             print(f"  {pair.label}, log-odds {value:.1f}\n    {pair.a!r}\n    {pair.b!r}")
+
+
+def twins(name: str, pairs: Sequence[Pair], judge: TrainedJudge) -> None:
+    """Print how many pairs of each label the judge gives each level."""
+    found = Counter(
+        (pair.label, judged.level) for pair, judged in zip(pairs, _judged(judge, pairs), strict=True)
+    )
+    print(f"\n{name}: {len(pairs)} pairs")
+    for label in dict.fromkeys(pair.label for pair in pairs):
+        levels = ", ".join(f"{number} {level.value}" for level in Level if (number := found[label, level]))
+        print(f"  {label:14} {levels}")
 
 
 def row_of(name: str, truth: Sequence[bool], called: Sequence[bool]) -> str:

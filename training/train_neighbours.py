@@ -21,11 +21,12 @@ from random import Random
 
 import numpy as np
 import torch
-from bank import read_pairs
+from bank import BANK, read_pairs
 from delta import apply_delta, delta_of, write_delta
 from neighbours import CACHE, compared
 from network import Network, Tokens, half_precision, opened_tokenizer, tokens_of
 from pairs import written
+from restatements import near_twins
 from safetensors.torch import load_file
 from sklearn.metrics import average_precision_score
 from tokenizers import Tokenizer
@@ -46,8 +47,10 @@ DRAWN = {
     Relation.REPLACEMENT: 3,
 }  # fmt: skip
 """Labelled pairs of registers in a batch."""
-WRITTEN, HARDEST = 8, 28
+WRITTEN, HARDEST = 16, 20
 """Written pairs and hardest neighbours in a batch."""
+TWINS, MADE_TWINS = 24, 8
+"""Pairs in nearly the same words in a batch: written, and made by recipes."""
 NEAR = 3.0
 """A neighbour is drawn in proportion to exp(NEAR * cosine)."""
 UNKNOWN = -3.0
@@ -141,19 +144,26 @@ class Pools:
             self.neighbours += [(texts[i], texts[j]) for i, j in free]
             cosines += [float(near[pair]) for pair in free]
         weights = np.exp(NEAR * np.array(cosines))
+        self.twins = [((pair.a, pair.b), Relation(pair.label)) for pair in read_pairs(BANK / "twins")]
+        self.texts = sorted({text for register in registers for text in register.decisions})
+        self.texts += [side for sides, _ in self.written for side in sides]
         self._shares = weights / weights.sum()
         self._random, self._generator = Random(seed), np.random.default_rng(seed)
         self._order: list[int] = []
 
     def __str__(self) -> str:
         labelled = ", ".join(f"{len(pairs):,} {label.value}" for label, pairs in self.labelled.items())
-        return f"{len(self.written):,} written; of registers {labelled}, {len(self.neighbours):,} neighbours"
+        written = f"{len(self.written):,} written, {len(self.twins):,} in nearly the same words"
+        return f"{written}; of registers {labelled}, {len(self.neighbours):,} neighbours"
 
     def drawn(self) -> list[tuple[Pair, Relation]]:
         """Return written pairs and labelled pairs of registers, with their labels."""
         out = self._random.sample(self.written, WRITTEN)
         for label, number in DRAWN.items():
             out += [(pair, label) for pair in self._random.choices(self.labelled[label], k=number)]
+        out += self._random.sample(self.twins, TWINS)
+        made = near_twins(self._random, self._random.sample(self.texts, MADE_TWINS))
+        out += [(pair, Relation(verdict.value)) for pair, verdict in made]
         return [(self._turned(pair), label) for pair, label in out]
 
     def near(self, number: int) -> list[Pair]:

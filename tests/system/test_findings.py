@@ -432,3 +432,29 @@ def test_a_scan_states_the_precision_to_expect(
     assert cli("conflict", "scan", root=registry).err == (
         f"0 pairs judged: 0 conflicts, 0 possible conflicts\nconflict {each}; possible conflict {each}\n"
     )
+
+
+@pytest.mark.usefixtures("trained")
+@pytest.mark.parametrize(
+    ("again", "contradicts"),
+    [
+        ("Logging: All services log JSON to stdout", False),
+        ("We decided: all services log JSON to stdout", False),
+        ("All services log JSON to stdout, as discussed on Monday.", False),
+        ("All services must log JSON to stdout", False),
+        ("All services log JSON to stdout (651.3)", False),
+        ("All services log plain text to stdout", True),
+        ("Logging: No service logs JSON to stdout", True),
+    ],
+)
+def test_a_decision_noted_again_contradicts_nothing(
+    repository: Path, again: str, *, contradicts: bool
+) -> None:
+    (repository / "forgekit.toml").unlink()
+    (repository / "forgekit.toml").write_text("schema = 2\n", encoding="utf-8")
+    forge = Forge.open(repository)
+    for text in ("All services log JSON to stdout", again):
+        decisions.create(forge, text, project="The Nexus")
+    found = findings_of(forge, forge.registry(), progress=lambda *_: None)
+    assert (found.missing, found.judged) == ("", 1)
+    assert bool(found.conflicts) is contradicts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,7 +16,18 @@ sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 import pairs
 import phrasing
-from bank import Register, Slot, Verdict, Written, read_attributes, read_bank, read_pairs, read_registers
+from bank import (
+    BANK,
+    Register,
+    Slot,
+    Verdict,
+    Written,
+    read_attributes,
+    read_bank,
+    read_pairs,
+    read_registers,
+)
+from restatements import near_twins
 from side_by_side import all_beside, beside, named, near_beside, tied
 from split import Split, own_texts
 from strangers import strangers
@@ -219,6 +231,26 @@ def test_both_sides_differ_and_say_something() -> None:
         assert pair.a.strip()
         assert pair.b.strip()
         assert "{" not in pair.a + pair.b
+
+
+def test_pairs_in_nearly_the_same_words_are_held_back_apart() -> None:
+    trained, held = (read_pairs(BANK / "twins", held=held) for held in (False, True))
+    assert len(trained) >= 2_000
+    assert len(held) >= 100
+    texts = [{text for pair in some for text in (pair.a, pair.b)} for some in (trained, held)]
+    assert texts[0].isdisjoint(texts[1])
+    assert {pair.label for pair in trained} <= {verdict.value for verdict in Verdict}
+
+
+def test_near_twins_differ_follow_from_a_seed_and_are_of_three_kinds() -> None:
+    texts = [pair.a for pair in read_pairs()[:2_000]]
+    twins, again = (near_twins(Random(1), texts) for _ in range(2))  # noqa: S311 - repeatable
+    assert twins == again
+    assert all(one.strip() and other.strip() and "{" not in one + other for (one, other), _ in twins)
+    assert sum(one == other for (one, other), _ in twins) < 20
+    shares = Counter(label for _, label in twins)
+    assert shares.keys() == {Verdict.DUPLICATE, Verdict.CONTRADICTION, Verdict.RELATED}
+    assert shares[Verdict.DUPLICATE] > 2 * shares[Verdict.CONTRADICTION] > 4 * shares[Verdict.RELATED]
 
 
 @pytest.mark.parametrize(
