@@ -127,7 +127,7 @@ class Program:
 
         Git does so behind its own commits; libgit2 never does. One folder of 256 tells how many there are.
         """
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RepositoryError):  # what was committed stays so
             if sum(1 for _ in (self.common_dir / "objects" / "17").iterdir()) > _LOOSE:
                 self.attempt("-c", "core.fsync=all", "gc", "--auto", "--quiet")
 
