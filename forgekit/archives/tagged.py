@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from itertools import takewhile
-from math import exp
+from math import exp, inf
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -84,6 +84,8 @@ _SURE_FIELD = 2.5
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
+_SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
+"""The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
@@ -138,6 +140,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         place = before[1]
         numbered = place in referred or int(place or 0) > _GREATEST_PLACE
         least = _SURE_WITH_ID if each.id or numbered else _SURE_BESIDE if by_id else _SURE_ALONE
+        least = min(least, _least_announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
@@ -217,6 +220,15 @@ def _section_of(page: Page, each: Found) -> Section | None:
     sections = page.document.sections
     above = bisect_left(sections, each.words.line, key=lambda section: section.heading_line)
     return sections[above - 1] if above else None
+
+
+def _least_announced(page: Page, each: Found) -> float:
+    """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
+    kind, section = _kind_of(each), _section_of(page, each)
+    label = _label_of(page, each)
+    if lists_kind(label, kind):
+        return _SURE_LABELLED
+    return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:
