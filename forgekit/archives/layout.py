@@ -96,10 +96,12 @@ def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool])
     for (title, *_), places in _lists(lines, own).items():
         begun = {line: _first(by_line[line], start) for line, start in places.items()}
         like = _as_titled(lines, title, begun)
-        for line, start in places.items() if like else ():
+        if like is None:
+            continue
+        for line, start in places.items():
             first = begun[line]
             unsure = first is None or first.margin < _SURE
-            if like and unsure and all(span.tag != "id" for span in by_line[line]):
+            if unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
     return _in_order(by_line)

@@ -14,6 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from forgekit.archives import READER_VERSION
@@ -373,7 +374,9 @@ def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[St
         return tuple(map(EntityId, json.loads(text)))
 
     def read(key: EntityId, tier: float | None, created: int, validated: int, talks: str) -> Standing:
-        return Standing(key, tier and float(tier), Instant(created + 0), Instant(validated + 0), ids(talks))
+        return Standing(
+            key, tier and float(tier), Instant(index(created)), Instant(index(validated)), ids(talks)
+        )
 
     return _standing(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
 
@@ -384,7 +387,7 @@ def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> lis
     from forgekit.model.registry import OpenThread
 
     def read(key: EntityId, priority: str, created: int) -> OpenThread:
-        return OpenThread(key, Priority(priority), Instant(created + 0))
+        return OpenThread(key, Priority(priority), Instant(index(created)))
 
     return _standing(db, "id, priority, created", Kind.THREAD, project, read)
 

@@ -75,7 +75,8 @@ class Join:
             log_odds: by the model alone.
             cosine: of the two texts.
         """
-        odds = self.bias + self.model * believed(log_odds) + self.cosine * min(cosine, MOST_COSINE)
+        by_model, by_cosine = believed(log_odds, cosine)
+        odds = self.bias + self.model * by_model + self.cosine * by_cosine
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
 
 
@@ -242,9 +243,9 @@ def card_of(data: Any, digest: str) -> Card:
     )
 
 
-def believed(log_odds: float) -> float:
-    """Return the model's log-odds as far as they are believed."""
-    return max(-MOST_ODDS, min(MOST_ODDS, log_odds))
+def believed(log_odds: float, cosine: float) -> tuple[float, float]:
+    """Return the model's log-odds and the cosine as far as they are believed: what a join weighs."""
+    return max(-MOST_ODDS, min(MOST_ODDS, log_odds)), min(cosine, MOST_COSINE)
 
 
 def log_odds(logits: Sequence[float], label: str = LABELS[0]) -> float:

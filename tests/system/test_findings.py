@@ -447,10 +447,7 @@ def test_a_scan_states_the_precision_to_expect(
         ("Logging: No service logs JSON to stdout", True),
     ],
 )
-def test_a_decision_noted_again_contradicts_nothing(
-    repository: Path, again: str, *, contradicts: bool
-) -> None:
-    (repository / "forgekit.toml").unlink()
+def test_a_decision_noted_again_is_no_conflict(repository: Path, again: str, *, contradicts: bool) -> None:
     (repository / "forgekit.toml").write_text("schema = 2\n", encoding="utf-8")
     forge = Forge.open(repository)
     for text in ("All services log JSON to stdout", again):
