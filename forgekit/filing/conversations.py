@@ -34,6 +34,7 @@ from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
     Convention,
+    ConventionForm,
     ConventionStatus,
     Conversation,
     Entity,
@@ -323,7 +324,7 @@ def _observed(
 ) -> Iterator[Convention]:
     """Yield the standing instructions in the user's own words, and what corrections ask for."""
     own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
-    times = {n: t.time if t.time is not None else conversation.created_at for n, t in own.items()}
+    times = {t.number: t.time if t.time is not None else conversation.created_at for t in turns}
     asked = [find for find in finds if find.kind is Proposal.INSTRUCTION]
     said = [(t, _spaced(t.text)) for t in turns if asked and not t.compaction]
     for find in asked:
@@ -336,10 +337,12 @@ def _observed(
             continue  # the assistant's words, quoted
         if find.confidence >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
             yield observed(conversation, text, find.confidence, find.turn, times[find.turn])
-    for turn in own.values():
+    for turn in turns:
         for each in turn.corrections:
             if text := statement(redactor.text(correction(each) or "")):
-                yield observed(conversation, text, 0, turn.number, times[turn.number], each.written)
+                form = ConventionForm.ANTI_PATTERN if each.is_command else ConventionForm.CONVENTION
+                at = times[turn.number]
+                yield observed(conversation, text, 0, turn.number, at, each.written, form)
 
 
 def _spaced(text: str) -> str:

@@ -189,6 +189,9 @@ def joined(known: Convention, more: Convention) -> Convention:
 
 def correction(change: Correction) -> str | None:
     """Return what a correction asks for where it puts one name in another one's place, else None."""
+    if change.is_command:
+        old, new = unlike(change.before.split(), change.after.split())
+        return f"Run `{' '.join(new)}`, not `{' '.join(old)}`"
     old, new = (_NAMES.findall(text) for text in change[:2])
     names = unlike(old, new) if "\n" not in change.before + change.after else ([], [])
     if not all(len(each) == 1 and _NAME.fullmatch(each[0]) for each in names):
@@ -197,9 +200,15 @@ def correction(change: Correction) -> str | None:
 
 
 def observed(
-    conversation: Conversation, text: str, sure: float, turn: int, at: Instant, corrects: int | None = None
+    conversation: Conversation,
+    text: str,
+    sure: float,
+    turn: int,
+    at: Instant,
+    corrects: int | None = None,
+    form: ConventionForm = ConventionForm.CONVENTION,
 ) -> Convention:
-    """Return what a person asks for in a conversation: active where it is stated outright, else proposed.
+    """Return what a conversation asks for or shows: active where a person states it outright, else proposed.
 
     Args:
         conversation: the conversation.
@@ -208,6 +217,7 @@ def observed(
         turn: that states it.
         at: when.
         corrects: the turn that it corrects.
+        form: a convention or an anti-pattern.
     """
     place = f"{short_id(Kind.CONVERSATION, conversation.id)} turn {turn}"
     explicit = sure >= EXPLICIT
@@ -215,6 +225,7 @@ def observed(
     return Convention(
         convention_id=convention_id(conversation.project_uuid, text),
         convention=text,
+        form=form,
         status=ConventionStatus.ACTIVE if explicit else ConventionStatus.PROPOSED,
         origin=origin,
         confidence=CONFIDENCE[origin],
@@ -273,9 +284,9 @@ class Mentions(NamedTuple):
         text = convention.convention
         anti = convention.form is ConventionForm.ANTI_PATTERN
         spans = _CODE.findall(text)
-        for before, after, _ in self.corrections:
+        for before, after, *_ in self.corrections:
             gone, put = (after, before) if anti else (before, after)
-            if any(span in put and span not in gone for span in spans):
+            if any(_holds(put, span) and not _holds(gone, span) for span in spans):
                 return True
         if anti:
             return False
@@ -289,6 +300,11 @@ class Mentions(NamedTuple):
                 if any(len(s) == 1 and f"/{part}".endswith(f"/{s[0]}") for s in code):
                     return True
         return False
+
+
+def _holds(text: str, code: str) -> bool:
+    """Say whether a text holds some code as whole words."""
+    return code in text and re.search(rf"(?<!\w){re.escape(code)}(?!\w)", text) is not None
 
 
 def injected(found: Iterable[Life]) -> tuple[list[Life], list[Life]]:

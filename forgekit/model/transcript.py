@@ -29,17 +29,19 @@ class Attachment:
 
 
 class Correction(NamedTuple):
-    """Lines of the assistant that the user changed, or the assistant after what the user wrote.
+    """Lines of the assistant that the user changed, or the assistant after what the user wrote; or a command.
 
     Attributes:
         before: the changed lines as they were.
         after: as they are then.
         written: number of the turn that had written them.
+        is_command: a command failed, and another one passed.
     """
 
     before: str
     after: str
     written: int
+    is_command: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +54,8 @@ class Turn:
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
         tools: name of each tool that was called; their output is left out.
         calls: what they were called with: a command line or a path each; never kept.
-        corrections: of what was written before, made after this prompt; never kept.
+        corrections: of what was written before, made after this prompt or by a command of this turn; never
+            kept.
         external_id: the platform's id of its first message, "" if unknown.
         line: 1-based line of its first record in a file of lines, else None.
         compaction: a summary that the assistant's program wrote of the turns before.

@@ -205,6 +205,7 @@ class _Session:
             return
         for block in mappings(content):
             given = self.calls.pop(text_of(block.get("tool_use_id")), {})
+            self.builder.ran(given.get("command"), failed=block.get("is_error") is True)
             if (result := mapping(record.get("toolUseResult"))).get("userModified") is True:
                 for written, kept in (("new_string", "newString"), ("content", "content")):
                     self.builder.correct(given.get(written), result.get(kept))

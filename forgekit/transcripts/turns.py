@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,11 @@ from forgekit.transcripts.values import line_of, mapping, mappings, text_of
 MOST_CALLS = 1_000
 MOST_LINES = 100_000
 MOST_TYPES = 10
+MOST_FAILED = 20
+MOST_NAME = 2
+"""Words of a program's name: `docker compose`."""
 _LONGEST_CALL = 1_000
+_PROGRAM = re.compile(r"[\w./+-]{1,100}")
 
 
 def problem(
@@ -53,6 +58,7 @@ class TurnBuilder:
         self._prompt: _Open | None = None
         self._prompted = 0
         self._written: dict[tuple[str, str], int] = {}
+        self._failed: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -120,6 +126,20 @@ class TurnBuilder:
         if one and self._prompt is not None:
             self._correct(one, other, len(self._turns))
 
+    def ran(self, command: Any, failed: bool) -> None:
+        """Note the outcome of a command line; one that passes corrects those like it that failed."""
+        line = text_of(command)[:_LONGEST_CALL]
+        if not line or not self._turns:
+            return
+        if failed:
+            self._failed = dict([*self._failed.items(), (line, len(self._turns))][-MOST_FAILED:])
+            return
+        self._failed.pop(line, None)
+        for other, turn in [*self._failed.items()]:
+            if _is_like(other.split(), line.split()):
+                del self._failed[other]
+                self._turns[-1].corrections.append(Correction(other, line, turn, is_command=True))
+
     def _change(self, path: str, before: str, after: str) -> None:
         """Note the lines that an edit writes, and a correction of lines written before the last prompt."""
         one, other = unlike(before.splitlines(), after.splitlines())
@@ -161,3 +181,13 @@ class TurnBuilder:
             )
             for number, one in enumerate(self._turns, 1)
         )
+
+
+def _is_like(one: list[str], other: list[str]) -> bool:
+    """Say whether two command lines differ in the name of one program alone, which is given something."""
+    names = unlike(one, other)
+    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    given = len(one) - start - len(names[0])
+    begins = start == 0 or not any(map(str.isalnum, one[start - 1]))
+    named = all(0 < len(name) <= MOST_NAME and all(map(_PROGRAM.fullmatch, name)) for name in names)
+    return begins and given > 0 and named

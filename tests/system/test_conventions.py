@@ -257,6 +257,40 @@ def test_a_correction_is_observed_with_both_turns_and_is_a_use(
     ]
 
 
+def test_a_command_that_fails_twice_and_passes_by_another_name_is_an_anti_pattern(
+    registry: Path, cli: Cli, tmp_path: Path
+) -> None:
+    first = Transcript("s1", "2026-01-01")
+    first.prompt("Run it.")
+    first.run("python a.py", "python: command not found", failed=True)
+    first.run("python3 a.py")
+    first.run("cd x && npm test -- b", failed=True)
+    first.run("cd x && npm test -- c")  # another test, so nothing is shown
+    first.run("git psuh", failed=True)
+    first.run("git push")  # a mistake in a subcommand
+    first.run("cd x && docker-compose up", failed=True)
+    first.run("cd x && docker compose up")
+    first.run("$(evil) a.py", failed=True)
+    first.run("python3 a.py")
+    second = Transcript("s2", "2026-01-02")
+    second.prompt("Run it again.")
+    for name in ("a.py", "b.py"):
+        second.prompt(f"Now {name}.")
+        second.run(f"python {name}", "python: command not found", failed=True)
+        second.run(f"python3 {name}")
+    for number, talk in enumerate((first, second)):
+        path = str(talk.write(tmp_path / f"{number}.jsonl"))
+        assert cli("ingest", "claude-code", path, "--project", "The Nexus", root=registry).code == 0
+    rows = [row.split("\t")[1:6] for row in cli("convention", "list").out.splitlines()]
+    assert rows == [
+        ["ready", "0.30", "3 in 2", "0", "Run `python3`, not `python`"],
+        ["observed", "0.30", "1 in 1", "0", "Run `docker compose`, not `docker-compose`"],
+    ]
+    shown = cli("convention", "list", "--status", "ready", "--json").json[0]
+    assert shown["form"] == "anti-pattern"
+    assert shown["evidence"][0].endswith("turn 2 corrects turn 2")
+
+
 def test_a_part_of_a_clause_is_no_observation(
     registry: Path, cli: Cli, reader: FakeReader, tmp_path: Path
 ) -> None:
