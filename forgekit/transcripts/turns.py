@@ -16,8 +16,6 @@ MOST_CALLS = 1_000
 MOST_LINES = 100_000
 MOST_TYPES = 10
 MOST_FAILED = 20
-MOST_NAME = 2
-"""Words of a program's name: `docker compose`."""
 _LONGEST_CALL = 1_000
 _PROGRAM = re.compile(r"[\w./+-]{1,100}")
 
@@ -185,9 +183,10 @@ class TurnBuilder:
 
 def _is_like(one: list[str], other: list[str]) -> bool:
     """Say whether two command lines differ in the name of one program alone, which is given something."""
-    names = unlike(one, other)
+    old, new = unlike(one, other)
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    given = len(one) - start - len(names[0])
     begins = start == 0 or not any(map(str.isalnum, one[start - 1]))
-    named = all(0 < len(name) <= MOST_NAME and all(map(_PROGRAM.fullmatch, name)) for name in names)
-    return begins and given > 0 and named
+    given = one[start + 1 : start + 2]
+    return (
+        begins and len(old) == len(new) == 1 and all(map(_PROGRAM.fullmatch, [*old, *new, *(given or [""])]))
+    )

@@ -268,8 +268,10 @@ def test_a_command_that_fails_twice_and_passes_by_another_name_is_an_anti_patter
     first.run("cd x && npm test -- c")  # another test, so nothing is shown
     first.run("git psuh", failed=True)
     first.run("git push")  # a mistake in a subcommand
-    first.run("cd x && docker-compose up", failed=True)
-    first.run("cd x && docker compose up")
+    first.run("cd x && npm start", failed=True)
+    first.run("cd x && pnpm start")
+    first.run("git 2>&1", failed=True)
+    first.run("hg 2>&1")
     first.run("$(evil) a.py", failed=True)
     first.run("python3 a.py")
     second = Transcript("s2", "2026-01-02")
@@ -284,7 +286,7 @@ def test_a_command_that_fails_twice_and_passes_by_another_name_is_an_anti_patter
     rows = [row.split("\t")[1:6] for row in cli("convention", "list").out.splitlines()]
     assert rows == [
         ["ready", "0.30", "3 in 2", "0", "Run `python3`, not `python`"],
-        ["observed", "0.30", "1 in 1", "0", "Run `docker compose`, not `docker-compose`"],
+        ["observed", "0.30", "1 in 1", "0", "Run `pnpm`, not `npm`"],
     ]
     shown = cli("convention", "list", "--status", "ready", "--json").json[0]
     assert shown["form"] == "anti-pattern"
