@@ -86,7 +86,10 @@ def findings_of(
             name, state = _keys(forge, judge, vectors, active)
             kept = cache.get([name, name + SUMMARY]) if name else {}
             known_for, *known = json.loads(kept.get(name + SUMMARY, '[""]'))
-            if known_for == state != "" and (wait_ms == 0 or not known[1]):
+            part = f"{state} {vectors.digest}"  # names the state as long as some texts have no vector
+            if state and (
+                (known_for == state and not known[1]) or (wait_ms == 0 and known_for in {state, part})
+            ):
                 return _unanswered(registry, _of(known[2], decisions), *known[:2])
             chosen = None if decisions is None else set(active).intersection(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
@@ -99,9 +102,10 @@ def findings_of(
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             judging = _Judging(judge, cache, vectors, wait_ms)
             judged = _judge_all(registry, judging, pairs, pairs.todo(chosen), progress)
-            if name and vectors.holds(active):
-                cache.put({name + SUMMARY: json.dumps([state, *pairs.counts(None), pairs.flagged])})
-                if judged > _FEW:
+            if name:
+                made_for = state if vectors.holds(active) else part
+                cache.put({name + SUMMARY: json.dumps([made_for, *pairs.counts(None), pairs.flagged])})
+                if judged > _FEW and made_for == state:
                     cache.put({name: pairs.text()})
         return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:

@@ -90,6 +90,11 @@ class Vectors:
         self._index: VectorIndex | None = None
         self._asked: tuple[str, Floats] | None = None
 
+    @property
+    def digest(self) -> str:
+        """The digest of the index on disk, "" where there is none; opens the manifest alone."""
+        return str((self._files().read_manifest() or {}).get("digest", ""))
+
     def current(self, state: str | None) -> Built | None:
         """Return the result of an update if the index was made from this state, else None."""
         if state is None or (index := self._current()).state != state:
