@@ -166,7 +166,7 @@ def _block(
     ending: str = "",
 ) -> Block:
     room = budget if budget is not None else forge.settings.budget
-    rows = _Rows(registry, archive, _most(forge, budget))
+    rows = _Rows(registry, archive, room, _most(forge, budget))
     parts = [
         *([_overtaken(forge, state, rank=0)] if archive is not None else []),
         _conflicts(rows, state, rank=1),
@@ -198,19 +198,30 @@ class _Rows:
     """Writes the rows of a block.
 
     Attributes:
-        most: rows of a section that could fit.
+        most: rows of a section that could fit, were they the shortest possible.
         records: what the machine block names, by the text that it adds to the block.
     """
 
-    def __init__(self, registry: Registry, archive: Archive | None, most: int) -> None:
+    def __init__(self, registry: Registry, archive: Archive | None, room: int, most: int) -> None:
         self.registry = registry
         self.most = most
+        self._room = room
         self.records: dict[str, MachineRecord] = {}
         self._tags = {a.conversation_id: a.compression_tag for a in registry.archives}
         self._since = archive.compressed_at if archive is not None else None
         own = archive.records if archive is not None else ()
         self._own = {entity for _, entity in own}
         self._local = {entity: local for local, entity in reversed(own) if not is_short(local)}
+
+    def fitting(self, rows: Iterable[BlockRow]) -> list[BlockRow]:
+        """Return the rows of a section up to the first that there is no room for."""
+        found, spent = [], 0
+        for each in rows:
+            found.append(each)
+            spent += tokens(each.renditions[-1])
+            if spent > self._room:
+                break
+        return found
 
     def name(self, entity: Decision | Thread) -> str:
         """Return what an archive may call an entity: its short id, after the archive's own id."""
@@ -326,7 +337,7 @@ def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         return rows.row(thread, (f"- {rows.name(thread)}: “{quote(text)}” {tail}" for text in texts))
 
     first = rows.registry.in_order(Thread, [thread.id for thread in state.threads[: rows.most]])
-    shown = [row(thread) for thread in first]
+    shown = rows.fitting(row(thread) for thread in first)
     return BlockPart(title="Active Threads", rows=shown, total=len(state.threads), rank=rank)
 
 
@@ -346,7 +357,7 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         return rows.row(decision, (f"{head} {text}{tail}" for text in texts), f"**{_band(decision)}**")
 
     first = rows.registry.in_order(Decision, [decision.id for decision in chosen[: rows.most]])
-    shown = [row(decision) for decision in first]
+    shown = rows.fitting(row(decision) for decision in first)
     return BlockPart(title="Decisions In Force", rows=shown, total=len(chosen), rank=rank)
 
 
@@ -397,7 +408,7 @@ def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         sides = rows.side(o.a, width), rows.side(o.b, width)
         return row(*sides, o.a.project_name, o.b.project_name, brief(nature, width))
 
-    shown = [BlockRow((cells(o, 400), cells(o, 60))) for o in state.conflicts[: rows.most]]
+    shown = rows.fitting(BlockRow((cells(o, 400), cells(o, 60))) for o in state.conflicts)
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
         "Decision A", "Decision B", "Project A", "Project B", "Nature"
     )
@@ -406,10 +417,10 @@ def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
 def _yielding(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     pairs = [(o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding]
-    shown = [
+    shown = rows.fitting(
         BlockRow(tuple(row(*(rows.side(side, width) for side in pair)) for width in (400, 60)))
-        for pair in pairs[: rows.most]
-    ]
+        for pair in pairs
+    )
     head = "These contradict a decision of a much higher tier. Do not carry them forward.\n\n" + table_head(
         "Decision", "Yields To"
     )
@@ -442,7 +453,9 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
     chosen = sorted(order, key=lambda key: not rows.own(key))[: rows.most]
     first = rows.registry.in_order(Decision, chosen)
-    shown = [rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in first]
+    shown = rows.fitting(
+        rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in first
+    )
     head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since", "Why", "Source")
     return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head, rank=rank)
 
@@ -457,7 +470,7 @@ def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             rows.source(a.decision)[1:-1],
         )
 
-    shown = [BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad]
+    shown = rows.fitting(BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad)
     head = table_head("Source Project", "Decision", "Tier", "Relevance", "Source")
     total = state.abroad_count
     return BlockPart(title="Cross-Project Context", rows=shown, total=total, head=head, rank=rank)
