@@ -30,7 +30,7 @@ from forgekit.conflict.pairs import (
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.model.entities import Archive, Decision, Entity, entity_path
+from forgekit.model.entities import Archive, Decision, Entity
 from forgekit.model.registry import Registry
 from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir
@@ -143,10 +143,13 @@ def _of(flagged: Iterable[Flagged], decisions: Collection[EntityId] | None) -> l
     return [row for row in flagged if decisions is None or row[0] in decisions or row[1] in decisions]
 
 
-def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
+def of_written(forge: Forge, entities: Iterable[Entity], paths: Iterable[str]) -> Findings:
     """Return the findings of the decisions among entities that were just written; it never fails.
 
-    Only the folders of these entities are looked at again: the write has looked at all of them.
+    Args:
+        forge: the registry.
+        entities: that the write registered.
+        paths: of all files that it wrote; only their folders are looked at again.
     """
     from forgekit.index.lazy_registry import PartialRegistry
 
@@ -154,7 +157,7 @@ def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
     decisions = {entity.id for entity in written if isinstance(entity, Decision)}
     if not decisions:
         return NOTHING
-    forge.catalogue.refresh(within={entity_path(entity).rpartition("/")[0] for entity in written})
+    forge.catalogue.refresh(within={path.rpartition("/")[0] for path in paths})
     filed = any(isinstance(entity, Archive) for entity in written)
     return findings_of(forge, PartialRegistry.over(forge.catalogue), decisions, index_all=filed)
 

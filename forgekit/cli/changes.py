@@ -119,7 +119,7 @@ def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> 
     if not outcome.written or outcome.diff:
         return NOTHING
     with console.progress("looking for contradictions"):
-        return of_written(call.forge, entities)
+        return of_written(call.forge, entities, outcome.written)
 
 
 def print_findings(findings: Findings) -> None:

@@ -178,9 +178,15 @@ def project_state(
         shaken=tuple(
             s
             for s in needs_revalidation(registry)
-            if s.decision.project_uuid == project and (archive is None or not s.decision.speculative)
+            if s.decision.project_uuid == project
+            and s.decision.id not in blocked
+            and (archive is None or not s.decision.speculative)
         ),
-        flagged=tuple(aged for aged in stale_ones.found if archive is None or not aged.speculative),
+        flagged=tuple(
+            aged
+            for aged in stale_ones.found
+            if aged.id not in blocked and (archive is None or not aged.speculative)
+        ),
         active=stale_ones.active,
         edges=tuple(_edges(registry, project, archive)),
     )

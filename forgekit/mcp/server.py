@@ -235,7 +235,7 @@ def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str,
     from forgekit.findings import of_written
 
     written = result.created if operation.view == "filed" else [result.entity]
-    findings = of_written(forge, written)
+    findings = of_written(forge, written, result.outcome.written)
     found: dict[str, Any] = getattr(views, operation.view)(
         result, dry_run=False, findings=findings.with_losers()
     )

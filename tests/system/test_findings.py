@@ -25,7 +25,7 @@ from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import pair_id
 from forgekit.model.entities import ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import parse_instant
+from forgekit.times import DAY_MS, Instant, parse_instant
 from forgekit.upkeep.check import check
 from forgekit.worktree.roots import cache_dir
 
@@ -66,7 +66,7 @@ def test_a_decision_is_written_without_a_judgement_and_its_findings_come_after(
     made(forge, EAT)
     assert judge.asked == []
     assert forge.registry().conflicts == []
-    found = of_written(forge, [other])
+    found = of_written(forge, [other], [entity_path(other)])
     assert [{f.a.id, f.b.id} for f in found.conflicts] == [{one.id, other.id}]
     assert (MONGO, SQL) in judge.asked
     assert git(forge.root, "status", "--porcelain") == ""
@@ -159,6 +159,19 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
     assert "[IN AN OPEN CONFLICT]" in ask(forge, "What decisions are in force?").text
 
 
+def test_a_block_carries_neither_side_of_a_conflict_that_is_stale(forge: Forge) -> None:
+    one, other = made(forge, SQL, 0.7), made(forge, MONGO, 0.7)
+    later = replace(forge, now=lambda: Instant(NOW + 400 * DAY_MS))
+    give(later)
+    findings_of(later, later.registry())
+    block = prepare_compression(later, "Ledger")
+    shown, _, machine = block.text.partition("<!--")
+    assert "### Revalidation Required" not in shown
+    assert "active" not in machine
+    assert dec(one) not in machine
+    assert dec(other) not in machine
+
+
 def test_a_block_says_how_many_pairs_wait_for_the_judge(
     forge: Forge, judge: FakeJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +207,7 @@ def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) ->
 @pytest.mark.parametrize("form", ["finding", "decision"])
 def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, status: str, form: str) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
-    [finding] = of_written(forge, [other]).conflicts
+    [finding] = of_written(forge, [other], [entity_path(other)]).conflicts
     name = short_id(Kind.CONFLICT, finding.id) if form == "finding" else dec(one)
     if status == "resolved":
         conflicts.resolve(forge, name, dec(other), "measured")
@@ -233,7 +246,7 @@ def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge) -> No
 def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: Forge) -> None:
     made(forge, SQL)
     other = made(forge, MONGO)
-    [finding] = of_written(forge, [other]).conflicts
+    [finding] = of_written(forge, [other], [entity_path(other)]).conflicts
     decisions.invalidate(forge, dec(other), "too slow")
     with pytest.raises(NotFoundError):
         conflicts.settle(forge, short_id(Kind.CONFLICT, finding.id), "no", "scoped")
@@ -242,7 +255,7 @@ def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: 
 def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     made(forge, MAYBE)
-    of_written(forge, forge.registry().decisions)
+    of_written(forge, forge.registry().decisions, map(entity_path, forge.registry().decisions))
     conflicts.settle(
         forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both", "scoped"
     )
@@ -253,6 +266,17 @@ def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
     assert [view["level"] for view in views] == ["possible", "possible"]
     assert all(MAYBE in view["texts"] for view in views)  # type: ignore[operator] # JSON
     assert {view["status"] for view in views} == {"possible"}
+
+
+def test_a_revision_in_another_month_is_no_conflict_with_what_it_replaces(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    cli("decision", "new", SQL, "--project", "Ledger", "--at", "2026-01-02", root=registry)
+    ran = cli("decision", "revise", SQL, MONGO)
+    assert ran.code == 0
+    assert "conflict" not in ran.err
+    assert cli("conflict", "list").out == ""
 
 
 def test_a_scan_writes_nothing(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
