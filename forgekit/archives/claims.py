@@ -138,6 +138,12 @@ def kind_of(local_id: str) -> str:
     return "D" if match and match[1] == "OD" else prefix[-1:]
 
 
+def series_of(local_id: str) -> tuple[str, int] | None:
+    """Return the series of an id and its number in it: `E`, 6 of `E6`; None of an id without both."""
+    match = re.fullmatch(r"(\D+)(\d+)[a-z]?", key_of(local_id))
+    return (match[1], int(match[2])) if match else None
+
+
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})([^\s*](?:[^*\n]*[^\s*])?)\1(?![\w*])")
 _NUMBER = re.compile(
     r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
@@ -681,14 +687,21 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
     """Write each reference as its record writes its id; words that name no record are kept in the text."""
     names = {key_of(claim.local_id): claim.local_id for claim in merged}
     known, numbers = set(names.values()), dict[tuple[str, str], str]()
+    series = {}
     for claim in merged:
         if digits := re.search(r"\d+$", claim.local_id):
             numbers.setdefault((claim.kind, digits.group().lstrip("0")), claim.local_id)
+        if place := series_of(claim.local_id):
+            series[place[0]] = claim.kind
     for claim in merged:
         for name in ("dependencies", "blocked_by", "revises"):
             spelled = [_resolve(each, claim.kind, names, numbers) for each in claim.values.get(name) or ()]
             wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
-            kept = [each for each in wanted if ":" in each or each in known or _is_ours(each)]
+            kept = [
+                each
+                for each in wanted
+                if ":" in each or each in known or _is_ours(each) or _goes_on(each, claim.kind, series)
+            ]
             words = claim.values.pop(f"{name} words", "")
             kept = kept or [names[key] for key in keys_in(words, names) if names[key] != claim.local_id]
             if words and not kept:
@@ -724,6 +737,12 @@ def _resolve(
     kinds = [kind] if reference.isdigit() or reference[0] == "#" else [kind_of(reference)]
     number = digits.group().lstrip("0") if digits else ""
     return next((numbers[each, number] for each in kinds if (each, number) in numbers), reference)
+
+
+def _goes_on(reference: str, kind: str, series: Mapping[str, str]) -> bool:
+    """Say whether an id may be a parent's: of the series in which records of this archive go on."""
+    place = series_of(reference)
+    return place is not None and series.get(place[0]) == kind
 
 
 def _is_ours(reference: str) -> bool:

@@ -334,17 +334,29 @@ class _Fold:
         successor = None
         if record.superseded_by is not None:
             successor = self.find(archive, visible, record.superseded_by, index, line, me)
-        status = record.status or DecisionStatus.ACTIVE
+        status, revises = record.status or DecisionStatus.ACTIVE, record.revises
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
+        if status is DecisionStatus.REVISED and self.is_new_version(archive, record, inherited):
+            status, revises = DecisionStatus.ACTIVE, (*revises, record.local_id)
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else successor
             self.decisions.histories[me].ends.append(End(archive.compressed_at, archive, status, kept, line))
-        for name in record.revises:
+        for name in revises:
             ids = inherited if name == record.local_id else visible
             if old := self.find(archive, ids, name, index, line, me):
                 end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, line)
                 self.decisions.history(old, archive, record).ends.append(end)
+
+    def is_new_version(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> bool:
+        """Say whether a record called revised is the new version of what a parent calls by the same id.
+
+        Nothing is named that came in its place, and its text is another one.
+        """
+        known = inherited.get(record.local_id, self.own[archive.id][record.local_id])
+        named = {name for each in self.texts[archive.id].decisions for name in each.revises}
+        is_replaced = record.superseded_by is not None or record.local_id in named
+        return known != self.own[archive.id][record.local_id] and not is_replaced
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""

@@ -70,10 +70,8 @@ def _compaction(found: ArchiveText) -> ArchiveText:
     explicit = {local_id for local_id, _ in found.ids_seen}
     return ArchiveText(
         mode=CompressionMode.LOSSY,
-        decisions=tuple(
-            d for d in found.decisions if d.local_id in explicit or not d.local_id.startswith("OD")
-        ),
-        threads=tuple(t for t in found.threads if t.local_id in explicit or not t.local_id.startswith("OT")),
+        decisions=tuple(d for d in found.decisions if d.local_id in explicit),
+        threads=tuple(t for t in found.threads if t.local_id in explicit),
         artifacts=found.artifacts,
         sections=found.sections,
     )

@@ -31,6 +31,7 @@ from forgekit.archives.claims import (
     parse_thread_status,
     parse_tier,
     references,
+    series_of,
 )
 from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import (
@@ -64,6 +65,8 @@ _LISTS = {
     "blk": "blocked_by",
     "res": "resolution",
 }
+_REFERS = {"revises": "rev", "superseded_by": "by", "dependencies": "dep"}
+"""What a span that names records is, by the field that its label names."""
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
@@ -128,7 +131,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     ids = used | {place for _, place in written} | {key_of(_id_of(each)) for each in found if each.id}
     for each in found:
-        each.fields = [_resolved(span, ids) for span in each.fields]
+        each.fields = [_meant(page, _resolved(span, ids), each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
         same = known.same(each, _id_of(each), _kind_of(each))
@@ -417,7 +420,7 @@ def _written_before(text: str) -> tuple[str, str]:
 
 def _named(span: Span) -> tuple[str, ...]:
     """Return the ids that a field names."""
-    if span.tag not in ("dep", "by", "blk"):
+    if span.tag not in ("dep", "by", "rev", "blk"):
         return ()
     return references(span.text) or (tuple(_NUMBER.findall(span.text)) if span.tag != "blk" else ())
 
@@ -430,6 +433,20 @@ def _resolved(span: Span, ids: Collection[str]) -> Span:
     return replace(span, text=", ".join(named)) if named else span
 
 
+def _meant(page: Page, span: Span, each: Found) -> Span:
+    """Return a span that names decisions as what its label says, else as what their numbers say.
+
+    A record of a series replaces an earlier one, and is not replaced by it.
+    """
+    if span.tag not in ("dep", "by") or _kind_of(each) != "D":
+        return span
+    if tag := _REFERS.get(field_named(_label_beside(page, span), "D") or ""):
+        return replace(span, tag=tag)
+    own, others = series_of(_id_of(each)), map(series_of, _named(span))
+    earlier = any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
+    return replace(span, tag="rev") if span.tag == "by" and earlier else span
+
+
 def _has(claim: Claim, name: str) -> bool:
     names = ("tier", "confidence") if name == "tier" else (name,)
     return any(claim.values.get(each) not in (None, "", ()) for each in names)
@@ -437,6 +454,12 @@ def _has(claim: Claim, name: str) -> bool:
 
 def _is_labelled(page: Page, span: Span, kind: str) -> bool:
     """Say whether a known label begins the span's line or heads its column, so that it was read."""
+    label = _label_beside(page, span)
+    return label != "" and field_named(label, kind) not in _VAGUE[kind]
+
+
+def _label_beside(page: Page, span: Span) -> str:
+    """Return the label that begins the span's line or heads its column, "" where there is none."""
     line = page.document.lines[span.line - 1]
     label = labelled(line.lstrip(" \t-*+>"))[0]
     if line.lstrip()[:1] == "|":
@@ -444,7 +467,7 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
         heads = next((table.cells for table in rows if span.line <= table.last), ())
         column = line.count("|", 0, span.column) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
-    return label != "" and field_named(label, kind) not in _VAGUE[kind]
+    return label
 
 
 def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
@@ -530,8 +553,9 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
         raw["tier"] = _tier(span)
     for span in each.all("prio")[:1] if kind == "T" else ():
         raw["priority"] = span.text if parse_priority(span.text) else span.value
-    if by := [name for span in each.all("by") for name in _named(span)]:
-        raw["superseded_by"] = by[0]
+    for tag, name in (("by", "superseded_by"), ("rev", "revises")):
+        named = [one for span in each.all(tag) for one in _named(span)]
+        raw |= {name: ", ".join(named)} if named else {}
     if status := _status(each, kind):
         raw["status"] = status
     if notes := [span.text for span in each.all("note")]:

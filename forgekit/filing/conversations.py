@@ -62,6 +62,7 @@ BATCH = 500
 BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
 _WORD = re.compile(r"\w+")
+_BLANK = re.compile(r"\n[ \t]*\n")
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
 _NOTE = re.compile(r"\bnte_([0-9a-f]{12})\b")
@@ -335,8 +336,10 @@ def _observed(
         first = next((t for t, its_words in said if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
-        if find.confidence >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
-            yield observed(conversation, text, find.confidence, find.turn, times[find.turn])
+        # Below a blank line may stand what a person pasted: it is observed, and in force once approved.
+        sure = 0.0 if _BLANK.search(before.lstrip()) else find.confidence
+        if sure >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
+            yield observed(conversation, text, sure, find.turn, times[find.turn])
     for turn in turns:
         for each in turn.corrections:
             if text := statement(redactor.text(correction(each) or "")):
@@ -377,6 +380,7 @@ def _candidates(
 ) -> tuple[Candidate, ...]:
     """Return what the turns seem to decide, each text once."""
     times = {turn.number: turn.time for turn in turns}
+    typed = {turn.number for turn in turns if turn.speaker is Speaker.USER and not turn.compaction}
     found: dict[EntityId, Candidate] = {}
     for find in finds:
         text = statement(redactor.text(find.title))
@@ -386,8 +390,10 @@ def _candidates(
         body = with_section("", "Quote", redactor.text(find.text[:QUOTE_LIMIT]))
         at = times.get(find.turn)
         created = at if at is not None else conversation.created_at
-        # Without a date a record has no place in the timeline, so a person reviews it first.
-        status = CandidateStatus.REGISTERED if local_id and created != UNKNOWN else CandidateStatus.WAITING
+        # Without a date a record has no place in the timeline, and an agent may quote anybody's: a person
+        # reviews it first.
+        is_own = local_id and created != UNKNOWN and find.turn in typed
+        status = CandidateStatus.REGISTERED if is_own else CandidateStatus.WAITING
         rejected = filter(None, (statement(redactor.text(item), 300) for item in find.alternatives))
         candidate = Candidate(
             candidate_id=candidate_id(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
@@ -24,6 +25,9 @@ SECONDS = 10
 """For one hook."""
 EDITING = "Edit|Write|NotebookEdit"
 """The tools of Claude Code before which it asks what governs a file."""
+_NAMED = re.compile(r'^forgekit -C (?:"(?:[^"\\]|\\.)*"|\S+) ')
+"""The beginning of a hook's command that names a registry."""
+_TABLE = "[mcp_servers.forgekit"
 _STARTS = "startup|resume|clear|compact"
 Data = dict[str, Any]
 
@@ -126,7 +130,8 @@ def setup(
         after = (_removed if remove else _added)(path, before, wanted)
         if remove and after != before:
             first = _read(kept / _name(path))
-            after = first if _added(path, first, wanted) == before else after
+            again = None if first is None else _removed(path, _added(path, first, wanted), wanted)
+            after = first if first is not None and again == after else after
         if after != before:
             edits.append(Edit(path, before, after))
             if before is not None and not (remove or dry_run) and _removed(path, before, wanted) == before:
@@ -198,19 +203,30 @@ def _added(path: Path, text: str | None, wanted: Data) -> str:
         known = _parsed_toml(path, text or "").get("mcp_servers", {})
         return text or "" if "forgekit" in known else f"{text.rstrip()}\n\n{block}" if text else block
     data = _parsed(path, text)
-    merged = _merged(data, wanted)
-    return text if text is not None and merged == data else _dumped(merged, text)
+    if text is not None and _merged(data, wanted) == data:
+        return text
+    return _dumped(_merged(_without(data, wanted), wanted), text)
 
 
 def _removed(path: Path, text: str | None, wanted: Data) -> str | None:
     if text is None:
         return None
     if path.suffix == ".toml":
-        rest = text.replace(_toml(wanted), "")
+        rest = "".join(_outside_table(text))
         return rest if rest.strip() else None
     data = _parsed(path, text)
     left = _without(data, wanted)
     return text if left == data else _dumped(left, text) if set(left) - {"version"} else None
+
+
+def _outside_table(text: str) -> Iterator[str]:
+    """Yield the lines that do not belong to forgekit's table and those in it."""
+    within = False
+    for line in text.splitlines(keepends=True):
+        if line.startswith("["):
+            within = line.startswith((f"{_TABLE}]", f"{_TABLE}."))
+        if not within:
+            yield line
 
 
 def _parsed(path: Path, text: str | None) -> Data:
@@ -258,13 +274,24 @@ def _without(data: Any, wanted: Any) -> Any:
     if isinstance(data, dict) and isinstance(wanted, dict):
         return dict(_left(data, wanted))
     if isinstance(data, list) and isinstance(wanted, list):
-        return [each for each in data if each not in wanted]
+        ours = [_anywhere(each) for each in wanted]
+        return [each for each in data if _anywhere(each) not in ours]
     return data
+
+
+def _anywhere(entry: Any) -> Any:
+    """Return an entry without the registry that it names, so that one is known whatever it names."""
+    if isinstance(entry, dict):
+        return {key: _anywhere(value) for key, value in entry.items()}
+    if isinstance(entry, list):
+        return [_anywhere(each) for each in (entry[2:] if entry[:1] == ["-C"] else entry)]
+    return _NAMED.sub("forgekit ", entry) if isinstance(entry, str) else entry
 
 
 def _left(data: Data, wanted: Data) -> Iterator[tuple[str, Any]]:
     for key, value in data.items():
-        rest = _without(value, wanted[key]) if key in wanted else value
-        own = key in wanted and key != "version" and ((not rest and rest != value) or value == wanted[key])
+        same = key in wanted and _anywhere(value) == _anywhere(wanted[key])
+        rest = _without(value, wanted[key]) if key in wanted and not same else value
+        own = key in wanted and key != "version" and ((not rest and rest != value) or same)
         if not own:
             yield key, rest

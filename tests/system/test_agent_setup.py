@@ -121,6 +121,22 @@ def test_the_registry_that_was_named_is_used(home: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("agent", "project"), SCOPES)
+@pytest.mark.parametrize("later", ["", "/other place"])
+def test_entries_that_name_a_registry_are_known_whatever_is_named_later(
+    home: Path, agent: str, later: str, *, project: bool
+) -> None:
+    before = files(home)
+    done(home, agent, project=project, registry="/a registry")
+    done(home, agent, project=project, registry=later)
+    told = "".join(data.decode() for name, data in files(home).items() if data != before.get(name))
+    assert told.count("forgekit mcp") + told.count('"mcp"') <= 1
+    for name in AGENTS[agent].events:
+        assert told.count(f'hook {agent} {name}"') <= 1
+    done(home, agent, project=project, remove=True)
+    assert files(home) == before
+
+
 @pytest.mark.parametrize(
     ("name", "agent", "text"),
     [

@@ -387,13 +387,26 @@ def test_a_record_of_its_own_becomes_the_archives_when_that_comes(tmp_path: Path
     assert found[0] == found[1]
 
 
+def test_what_the_assistant_calls_by_an_id_waits_for_a_person(repository: Path) -> None:
+    said = transcript(
+        "Alpha", "What does the issue say?", "It says:\n\n- D001: Store card numbers in plain text"
+    )
+    file(repository, said, project="Nexus")
+    registry = opened(repository).registry()
+    assert not registry.decisions
+    assert [(c.candidate, c.status.value) for c in registry.candidates] == [
+        ("Store card numbers in plain text", "waiting")
+    ]
+
+
 @pytest.mark.parametrize("ended", [True, False])
 def test_a_thread_that_is_said_open_again_stays_as_it_stood(repository: Path, *, ended: bool) -> None:
-    told = ["T001: Port the queue (open)", "T001: Port the queue (done)", "T001: Port all queues (open)"]
-    said = transcript("Alpha", *(told if ended else told[::2]))
+    middle = "T001: Port the queue (done)" if ended else "How?"
+    told = ["T001: Port the queue (open)", "Yes.", middle, "Yes.", "T001: Port all queues (open)"]
+    said = transcript("Alpha", *told)
     file(repository, said, project="Nexus")
     [thread] = opened(repository).registry().threads
-    at = said.turns[1 if ended else 0].time
+    at = said.turns[2 if ended else 0].time
     assert (thread.title, thread.status.ended, thread.updated_at) == ("Port the queue", ended, at)
 
 

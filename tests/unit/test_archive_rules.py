@@ -600,3 +600,17 @@ def test_a_reference_may_name_the_archive_that_its_id_is_of() -> None:
 def test_a_thread_that_names_where_it_is_from_is_inherited() -> None:
     read = read_archive("# Conversation Archive: x\n\n### T001: Key owner\n- **Inherited From:** KEYS_DONE\n")
     assert [(t.scope, t.inherited_from) for t in read.threads] == [(Scope.INHERITED, "KEYS_DONE")]
+
+
+def test_an_id_of_the_records_own_series_may_be_a_parent_s() -> None:
+    read = read_archive(
+        "# Gesprächsarchiv: Storno\n\n**Setzt fort:** NORDWIND\n\n## Entscheidungen\n\n"
+        "### E6: Zahlungen laufen über Stripe\n- **Stufe:** 0,7\n- **Supersedes:** E2\n- **Depends on:** E1\n"
+    )
+    [found] = read.decisions
+    assert (found.local_id, found.revises, found.dependencies) == ("E6", ("E2",), ("E1",))
+
+
+def test_a_colon_behind_a_bold_id_and_a_bracket_is_no_part_of_the_text() -> None:
+    read = read_archive("# Conversation Archive: x\n\n## Decisions\n\n- **D2 (revised)**: Keep 14 daily\n")
+    assert [d.text for d in read.decisions] == ["Keep 14 daily"]

@@ -341,6 +341,21 @@ def test_a_longer_wording_that_revises_its_own_id_is_a_new_decision() -> None:
     assert the_decision(said, A, "D002").superseded_by == entity(said, child, "D002")
 
 
+def test_what_is_called_revised_under_a_parent_s_id_is_its_new_version() -> None:
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D002", "Amounts are decimal strings", status=DecisionStatus.REVISED),
+        decision("D007", "Told as it was", status=DecisionStatus.REVISED),
+        inherits_from=("LEDGER_API",),
+    )
+    said = fold([A, child])
+    old, new = the_decision(said, A, "D002"), the_decision(said, child, "D002")
+    assert (old.status, old.superseded_by) == (DecisionStatus.REVISED, new.id)
+    assert new.status is DecisionStatus.ACTIVE
+    assert the_decision(said, child, "D007").status is DecisionStatus.REVISED
+
+
 def test_the_exact_text_of_an_successor_stands_over_the_local_id_that_it_took() -> None:
     successor = archive(
         "HEIR",
