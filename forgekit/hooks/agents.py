@@ -92,7 +92,8 @@ class Agent(NamedTuple):
         events: by the agent's own names.
         form: of the answers.
         transcripts: the format that `ingest` reads, "" where none is known.
-        home: the folder below the user's home that its transcripts are in.
+        home: the folder below the user's home that its settings and transcripts are in.
+        moved: the variable of the environment that names another folder for them.
         session, folder, prompt: the keys of its input; of a list the first value counts.
     """
 
@@ -100,6 +101,7 @@ class Agent(NamedTuple):
     form: Form
     transcripts: str = ""
     home: str = ""
+    moved: str = ""
     session: str = "session_id"
     folder: str = "cwd"
     prompt: str = "prompt"
@@ -128,8 +130,10 @@ _GEMINI = {
     "SessionEnd": Event.END,
 }
 AGENTS: Mapping[str, Agent] = {
-    "claude-code": Agent({**_CLAUDE, "SessionEnd": Event.END}, Form.TEXT, "claude-code", ".claude"),
-    "codex": Agent(_CLAUDE, Form.TEXT, home=".codex"),
+    "claude-code": Agent(
+        {**_CLAUDE, "SessionEnd": Event.END}, Form.TEXT, "claude-code", ".claude", "CLAUDE_CONFIG_DIR"
+    ),
+    "codex": Agent(_CLAUDE, Form.TEXT, home=".codex", moved="CODEX_HOME"),
     "gemini": Agent(_GEMINI, Form.JSON, home=".gemini"),
     "cursor": Agent(_CAMEL, Form.CURSOR, session="conversation_id", folder="workspace_roots"),
     "copilot": Agent({"sessionStart": Event.START}, Form.JSON, session="sessionId"),
@@ -200,8 +204,15 @@ def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, 
         data=data,
         prompt=_first(data.get(known.prompt)),
         transcripts=known.transcripts,
-        home=Path(env.get("HOME") or Path.home()) / known.home,
+        home=home_of(agent, env),
     )
+
+
+def home_of(agent: str, env: Mapping[str, str]) -> Path:
+    """Return the folder of an agent's settings and transcripts."""
+    known = AGENTS[agent]
+    moved = env.get(known.moved, "") if known.moved else ""
+    return Path(moved) if moved else Path(env.get("HOME") or Path.home()) / known.home
 
 
 def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:

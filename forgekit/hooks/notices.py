@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import Any
 
 from forgekit.console import count, one_line
 from forgekit.errors import ForgeError
@@ -31,6 +32,10 @@ _TITLE, _PATH = 160, 1_000
 """Characters of a title that are shown, and of a path that is looked at."""
 _NEAR, _LEAST_WORDS = 0.6, 3
 """Share and number of a decision's words that a prompt has when it touches the decision."""
+_PATCH, _FILES = 100_000, 20
+"""Characters of a patch that are looked at, and files of it."""
+_PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
+_HELD = ("active", "open")
 _PROMPT, _WORDS = 8_000, 200
 """Characters and words of a prompt that are looked at."""
 
@@ -96,10 +101,21 @@ def _is_near(title: str, asked: set[str]) -> bool:
 
 def at_edit(forge: Forge, given: HookInput) -> str:
     """Return what governs the file that an agent is about to change, once per file and session."""
-    tool = given.data.get("tool_input")
-    path = tool.get("file_path") or tool.get("path") if isinstance(tool, dict) else None
-    if not isinstance(path, str) or not 0 < len(path) <= _PATH:
-        return ""
+    told = (_governing(forge, given, path) for path in _edited(given.data.get("tool_input")))
+    return next(filter(None, told), "")
+
+
+def _edited(tool: Any) -> list[str]:
+    """Return the paths of the files that a call of a tool changes, as it names them or its patch does."""
+    given = tool if isinstance(tool, dict) else {}
+    patch = given.get("command") or given.get("patch") or given.get("input")
+    lines = patch[:_PATCH].splitlines() if isinstance(patch, str) else []
+    named = [given.get(key) for key in ("file_path", "notebook_path", "path")]
+    named += [line.partition(": ")[2].strip() for line in lines if line.startswith(_PATCHED)]
+    return [path for path in named if isinstance(path, str) and 0 < len(path) <= _PATH][:_FILES]
+
+
+def _governing(forge: Forge, given: HookInput, path: str) -> str:
     inside = relative(path, given.folder)
     seen = local_state.told(forge.root, given.session)
     if inside in seen.files:
@@ -137,14 +153,19 @@ def project_of(forge: Forge, folder: Path) -> tuple[EntityId, str]:
     """Return id and name of the project of a folder, "" where nothing says which.
 
     The settings' patterns decide, then the name of the folder or of one above it, then the default project
-    and the only one.
+    and the only one. Of projects whose names differ in case alone, the one with most in force is meant.
     """
     known = forge.catalogue.titles(Kind.PROJECT)
     chosen = project_matching(forge.settings.projects, (folder.as_posix(), folder.name))
     for each in (chosen,) if chosen else (*reversed(folder.parts), forge.settings.project or ""):
         found = [row for row in known if match_key(row[1]) == match_key(each)]
-        if len(found) == 1:
-            return found[0]
+        if found:
+            counts = forge.catalogue.counts() if len(found) > 1 else {}
+            held = {
+                row: sum(n for (_, s, of), n in counts.items() if of == row[0] and s in _HELD)
+                for row in found
+            }
+            return max(found, key=lambda row: (held[row], row[1] == each, row))
     return known[0] if len(known) == 1 and not chosen else (EntityId(""), "")
 
 

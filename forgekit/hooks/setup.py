@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from forgekit.errors import FormatError
-from forgekit.hooks.agents import AGENTS, Event
+from forgekit.hooks.agents import AGENTS, Event, home_of
 
 SECONDS = 10
 """For one hook."""
@@ -125,7 +125,7 @@ def setup(
     line = ["forgekit", *(("-C", registry) if registry else ())]
     edits = []
     for target in place.project if project else place.user:
-        path = (Path.cwd() if project else home) / target.path
+        path = Path.cwd() / target.path if project else _of_user(agent, target, home, env)
         before, wanted = _read(path), _wanted(agent, place.style, target, line)
         after = (_removed if remove else _added)(path, before, wanted)
         if remove and after != before:
@@ -142,6 +142,13 @@ def setup(
         if remove:
             (kept / _name(edit.path)).unlink(missing_ok=True)
     return edits
+
+
+def _of_user(agent: str, target: Target, home: Path, env: Mapping[str, str]) -> Path:
+    """Return the path of a user's file, in the agent's own folder where that was moved."""
+    known, own = AGENTS[agent], home_of(agent, env)
+    moved = known.moved and env.get(known.moved)
+    return own / target.path.removeprefix(f"{known.home}/") if moved else home / target.path
 
 
 def _write(edit: Edit) -> None:

@@ -18,7 +18,15 @@ from typing import IO, Any
 from forgekit.compaction.anchors import own_words
 from forgekit.compaction.events import Event, What
 from forgekit.text.secrets import redact
-from forgekit.transcripts.values import from_the_program, instant_of, line_of, mapping, mappings, text_of
+from forgekit.transcripts.values import (
+    from_the_program,
+    instant_of,
+    line_of,
+    mapping,
+    mappings,
+    queued_prompt,
+    text_of,
+)
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a record; a longer one is passed over."""
@@ -95,6 +103,8 @@ class EventReader:
             found = self._user(record, uuid)
         elif kind == "assistant":
             found = self._assistant(record)
+        elif kind == "attachment":
+            found = _queued(record, uuid)
         else:
             found = _boundary(record, uuid)
         for event in found:
@@ -105,8 +115,7 @@ class EventReader:
     def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
         content = mapping(record.get("message")).get("content")
         blocks = mappings(content)
-        text = text_of(content) if isinstance(content, str) else ""
-        text = text or "\n".join(text_of(b.get("text")) for b in blocks if b.get("type") == "text")
+        text = _text(content)
         if record.get("isCompactSummary") is True:
             yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return
@@ -195,6 +204,18 @@ def _answers(name: str, data: dict[str, Any], uuid: str) -> Iterator[Event]:
 
 def _task(key: Any, state: Any, subject: Any) -> Event:
     return Event(what=What.TASK, id=line_of(key), name=line_of(state), text=_kept(text_of(subject), _SUBJECT))
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message, or of the blocks of text in it."""
+    blocks = (text_of(each.get("text")) for each in mappings(content) if each.get("type") == "text")
+    return text_of(content) if isinstance(content, str) else "\n".join(blocks)
+
+
+def _queued(record: dict[str, Any], uuid: str) -> Iterator[Event]:
+    text = _text(queued_prompt(record))
+    if text.strip() and not from_the_program(text):
+        yield Event(what=What.PROMPT, id=uuid, text=_kept(text, _PROMPT))
 
 
 def _boundary(record: dict[str, Any], uuid: str) -> Iterator[Event]:

@@ -18,7 +18,15 @@ from forgekit.model.transcript import Attachment, Compaction, ImportedConversati
 from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
 from forgekit.transcripts.turns import TurnBuilder, problem
-from forgekit.transcripts.values import from_the_program, instant_of, line_of, mapping, mappings, text_of
+from forgekit.transcripts.values import (
+    from_the_program,
+    instant_of,
+    line_of,
+    mapping,
+    mappings,
+    queued_prompt,
+    text_of,
+)
 
 LONGEST_TALK = 64 * 1024 * 1024
 MOST_SESSIONS = 10_000
@@ -262,14 +270,8 @@ class _Session:
 
     def _attachment(self, record: dict[str, Any], turn: Turn) -> None:
         """Add a prompt that was typed while the assistant was at work; the program adds other attachments."""
-        attachment = mapping(record.get("attachment"))
-        if (
-            attachment.get("type") == "queued_command"
-            and attachment.get("commandMode", "prompt") == "prompt"
-            and mapping(attachment.get("origin")).get("kind", "human") == "human"
-            and record.get("isMeta") is not True
-            and not from_the_program(text := self._text(attachment.get("prompt")))
-        ):
+        prompt = queued_prompt(record)
+        if prompt is not None and not from_the_program(text := self._text(prompt)):
             self.builder.add(replace(turn, text=text, aside=True))
 
     def _assistant(self, record: dict[str, Any], turn: Turn) -> None:

@@ -20,6 +20,18 @@ def from_the_program(text: str) -> bool:
     return text.lstrip().startswith(_PROGRAM)
 
 
+def queued_prompt(record: dict[str, Any]) -> Any:
+    """Return what a person typed while the assistant was at work; None of any other attachment."""
+    attachment = mapping(record.get("attachment"))
+    typed = (
+        attachment.get("type") == "queued_command"
+        and attachment.get("commandMode", "prompt") == "prompt"
+        and mapping(attachment.get("origin")).get("kind", "human") == "human"
+        and record.get("isMeta") is not True
+    )
+    return attachment.get("prompt") if typed else None
+
+
 def mapping(value: Any) -> dict[str, Any]:
     """Return an object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}

@@ -290,6 +290,25 @@ def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
     assert heard(told, "PreToolUse", tool_input={"command": "ls"}) == ""
 
 
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"notebook_path": "src/routes.ipynb"},
+        {"command": "*** Begin Patch\n*** Add File: a.py\n*** Update File: src/routes.py\n@@\n*** End Patch"},
+    ],
+)
+def test_an_edit_is_known_by_notebook_and_patch_too(told: Path, tool: dict[str, str]) -> None:
+    create(Forge.open(told), "Routes have two segments", project="Nexus", governs=["src/**"])
+    assert "is governed by dec_" in heard(told, "PreToolUse", tool_input=tool)
+
+
+def test_of_projects_that_differ_in_case_the_one_with_most_in_force_is_told(told: Path) -> None:
+    open_thread(Forge.open(told), "Once?", project="nexus")
+    given = json.dumps({"cwd": str(told.parent / "nexus"), "source": "startup"}).encode()
+    said = agents.run("claude-code", "SessionStart", given, {"FORGEKIT_ROOT": str(told)})
+    assert "register of Nexus holds 1 decision" in said
+
+
 TALK = ("Which queue?", "We decided to use NATS for the queue.")
 
 
@@ -323,6 +342,16 @@ def test_a_transcript_is_queued_and_ingested_once(
     }
     assert heard(told, "Stop") == ""
     assert not hook_log(told).exists()
+
+
+def test_a_transcript_is_looked_for_where_the_agent_keeps_it(
+    told: Path, processes: list[tuple[Path, str]], tmp_path: Path
+) -> None:
+    path = transcript(tmp_path / "moved")
+    given = {"cwd": str(told), "session_id": "s", "transcript_path": str(path)}
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved" / ".claude"), "HOME": str(tmp_path)}
+    agents.run("claude-code", "SessionEnd", json.dumps(given).encode(), env)
+    assert processes == [(told, "claude-code")]
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.jsonl", "~/other.jsonl", ".claude/none.jsonl"])

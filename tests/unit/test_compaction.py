@@ -61,6 +61,14 @@ def test_only_what_a_person_typed_is_a_prompt() -> None:
     assert prompts(talk) == ["Use tabs.", "/plan Commit nothing."]
 
 
+def test_what_a_person_types_while_the_agent_works_is_a_prompt() -> None:
+    talk = Transcript()
+    talk.prompt("Write the limiter")
+    for words, more in (("Never a fixed window", {}), ("not typed", {"origin": {"kind": "hook"}})):
+        talk.add("attachment", attachment={"type": "queued_command", "prompt": words, **more})
+    assert prompts(talk) == ["Write the limiter", "Never a fixed window"]
+
+
 def test_words_with_which_a_person_refuses_a_call_are_a_prompt() -> None:
     talk = Transcript()
     talk.prompt("Add the field.")
