@@ -138,8 +138,8 @@ class StatementReader(Protocol):
 class WordTagger(Protocol):
     """Tags the words of conversations; the result follows from the conversation alone."""
 
-    def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
-        """Return the tagged words of each turn, given as (by a person, text)."""
+    def runs(self, turns: Sequence[tuple[bool, str]]) -> Sequence[Run]:
+        """Return the runs of turns, given as (by a person, text), in order."""
 
     def probability(self, family: str, share: float) -> float:
         """Return how likely a run whose greatest share this is states what its family says."""
@@ -223,8 +223,7 @@ def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[t
 
 
 def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
-    runs = [run for turn, words in enumerate(tagger.read(turns)) for run in runs_of(turn, words)]
-    runs = [_of_words(run, turns[run.turn][1]) for run in runs]
+    runs = [_of_words(run, turns[run.turn][1]) for run in tagger.runs(turns)]
     return [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
 
 
@@ -240,6 +239,11 @@ def _of_words(run: Run, text: str) -> Run:
 
 def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
+
+
+def runs_in(turns: Iterable[Words]) -> list[Run]:
+    """Return the runs of the tagged words of each turn."""
+    return [run for turn, words in enumerate(turns) for run in runs_of(turn, words)]
 
 
 def runs_of(turn: int, words: Words) -> Iterator[Run]:

@@ -50,6 +50,7 @@ from forgekit.model.rules import clean, one_line, statement, with_section
 from forgekit.model.settings import project_matching
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.models.encoder import Missing
+from forgekit.models.statement_reader import TrainedReader
 from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts
@@ -521,6 +522,8 @@ def ingest(
     report = IngestReport()
     shipped = forge.statement_reader
     reader = None if isinstance(shipped, Missing) else shipped
+    if isinstance(shipped, TrainedReader):
+        reader = shipped.remembering(forge.catalogue)
     if isinstance(shipped, Missing):
         message = f"only records and labelled lists were read: {shipped.reason}"
         problem = Problem(code="sentences-unread", message=message, fix=shipped.hint, severity=Severity.INFO)

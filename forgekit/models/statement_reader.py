@@ -8,14 +8,17 @@ that is not the published one is refused. No library and no weight is loaded bef
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, lasting, statements
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Run, Words, lasting, runs_in, statements
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
 from forgekit.models.shipped import find_shipped
@@ -53,6 +56,16 @@ class Card:
     levels: Mapping[str, Level]
 
 
+class Memory(Protocol):
+    """Texts by the hash of what they follow from and the version of what made them, as a catalogue has."""
+
+    def cached(self, text_hash: str, version: str) -> str | None:
+        """Return a text, None where it is not known."""
+
+    def remember(self, text_hash: str, version: str, text: str) -> None:
+        """Keep a text."""
+
+
 class TrainedReader:
     """Reads conversations by the encoder with the delta.
 
@@ -60,12 +73,28 @@ class TrainedReader:
         card: what belongs to the delta.
         model: the encoder's files.
         delta: the safetensors file.
+        memory: keeps what was read, so that it is not read again.
     """
 
-    def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
-        self._card, self._model, self._delta = card, model, delta
+    def __init__(self, card: Card, model: BertModel, delta: Path, memory: Memory | None = None) -> None:
+        self._card, self._model, self._delta, self._memory = card, model, delta, memory
 
     problems = ()
+
+    def remembering(self, memory: Memory) -> TrainedReader:
+        """Return the reader with a memory."""
+        return TrainedReader(self._card, self._model, self._delta, memory)
+
+    def runs(self, turns: Sequence[tuple[bool, str]]) -> list[Run]:
+        """Return the runs of turns, as `WordTagger`; places alone are remembered, no words."""
+        if self._memory is None:
+            return runs_in(self.read(turns))
+        key, version = hashlib.sha256(json.dumps(turns).encode()).hexdigest(), f"runs {self._card.sha256}"
+        with contextlib.suppress(ValueError, TypeError):  # a damaged row is read again
+            return [Run(*row) for row in json.loads(self._memory.cached(key, version) or "")]
+        found = runs_in(self.read(turns))
+        self._memory.remember(key, version, json.dumps([astuple(run) for run in found]))
+        return found
 
     def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
         """Yield what turns state, as `StatementReader`."""
@@ -76,7 +105,7 @@ class TrainedReader:
         return lasting(turns, self)
 
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
-        """Return the tagged words of each turn, as `WordTagger`."""
+        """Return the tagged words of each turn, given as (by a person, text)."""
         from forgekit.models.windows import conversation_of
 
         given = [(by, text[:_LONGEST]) for by, text in turns]

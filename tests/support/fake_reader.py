@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.extraction.sentences import sentences
-from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, lasting, statements
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Run, Words, lasting, runs_in, statements
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 PLAIN_ENGLISH: Mapping[str, str] = {
@@ -47,8 +47,8 @@ class FakeReader:
     def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, str, str]]:
         return lasting(turns, self)
 
-    def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
-        return [self._words(text) for _, text in turns]
+    def runs(self, turns: Sequence[tuple[bool, str]]) -> list[Run]:
+        return runs_in(self._words(text) for _, text in turns)
 
     def probability(self, family: str, share: float) -> float:
         assert family in FAMILIES

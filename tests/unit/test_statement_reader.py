@@ -12,7 +12,7 @@ from tiny_judge import tiny
 from tiny_model import write_json
 
 from forgekit.extraction.extract import extract
-from forgekit.extraction.statements import FAMILIES, TAGS
+from forgekit.extraction.statements import FAMILIES, TAGS, Words
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.models import shipped, statement_reader
@@ -20,7 +20,16 @@ from forgekit.models.encoder import Missing
 from forgekit.models.files import TOKENIZER, WEIGHTS, file_sha256
 from forgekit.models.forward import open_tokenizer
 from forgekit.models.shipped import Damaged, read_card
-from forgekit.models.statement_reader import CARD, DELTA, FOLDER, FORMAT, card_of, find_statement_reader
+from forgekit.models.statement_reader import (
+    CARD,
+    DELTA,
+    FOLDER,
+    FORMAT,
+    Card,
+    TrainedReader,
+    card_of,
+    find_statement_reader,
+)
 from forgekit.models.windows import AFTER, BEFORE, LAST, NEW, conversation_of, windows_of
 
 
@@ -144,3 +153,36 @@ def test_the_shipped_reader_reads_a_conversation(tmp_path: Path) -> None:
     assert {(4, Proposal.THREAD_OPEN), (4, Proposal.THREAD_BLOCKED)}.intersection(found)  # until monday
     assert not any(turn == 3 for turn, _ in found)
     assert statement_reader.FOLDER == FOLDER
+
+
+class Kept(dict[tuple[str, str], str]):
+    """A memory that may be damaged."""
+
+    def cached(self, text_hash: str, version: str) -> str | None:
+        return self.get((text_hash, version))
+
+    def remember(self, text_hash: str, version: str, text: str) -> None:
+        self[text_hash, version] = text
+
+
+def test_a_conversation_is_read_once_and_again_from_a_damaged_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny(tmp_path)
+    memory, read = Kept(), list[int]()
+    turns = [(True, "We take it.")]
+    words = [Words([(0, 2), (3, 7), (8, 10)], [0, 0, 0], [[0.1, 0.9, *[0.0] * 10]] * 3)]
+
+    def tagged(_: TrainedReader, given: list[tuple[bool, str]]) -> list[Words]:
+        read.append(len(given))
+        return words
+
+    monkeypatch.setattr(TrainedReader, "read", tagged)
+    reader = TrainedReader(Card(base="", sha256="s", levels={}), model, Path("none")).remembering(memory)
+    first = reader.runs(turns)
+    assert [run.family for run in first] == ["decision"]
+    assert "take" not in str(memory)
+    assert (reader.runs(turns), read) == (first, [1])
+    for key in memory:
+        memory[key] = "[[1"
+    assert (reader.runs(turns), read) == (first, [1, 1])
