@@ -1,4 +1,4 @@
-"""The form of what each tool answers, by the view behind it: schemas, lists and their one-line text. Pure.
+"""The form of what each tool answers, by its operation or the view behind it, and its text. Pure.
 
 The keys are those of `forgekit.insight.views`; a test holds every answer against its schema. Records have the
 fields of their kind, as `docs/FORMAT.md` lists them.
@@ -36,6 +36,12 @@ class Answer(NamedTuple):
     rows: str = ""
     line: tuple[str, ...] = ()
     more: bool = False
+
+    @property
+    def text(self) -> str:
+        """The key of its text where it is nothing else, else ""."""
+        [first, *others] = self.keys
+        return first if not others and self.keys[first] == _TEXT and not self.more else ""
 
     @property
     def schema(self) -> Schema:
@@ -102,13 +108,16 @@ ANSWERS: Mapping[str, Answer] = {
         },
         more=True,
     ),
-    "block": Answer({"text": _TEXT}, more=True),
+    "block": Answer({"text": _TEXT}),
+    "context": Answer({"context_text": _TEXT}),
     "filed": Answer({"commit": _MAYBE, "created": _LIST, "conflicts": _LIST}, more=True),
 }
 
 
 def lines(answer: Answer, found: Mapping[str, Any]) -> str:
-    """Return an answer as text: of a list one line a row, else JSON."""
+    """Return an answer as text: of a list one line a row, a block as it is, else JSON."""
+    if answer.text:
+        return str(found[answer.text])
     if not answer.rows:
         return json.dumps(found, ensure_ascii=False)
     rows = [" | ".join(_cell(row.get(key)) for key in answer.line) for row in found[answer.rows]]

@@ -166,7 +166,7 @@ class Door:
             where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
             raise ValueError(f"{where}{wrong.message[:300]}")
         forge = self._of_agent.setdefault(agent, replace(self.forge, agent=f"{agent} {self.session}".strip()))
-        operation = tool.behind
+        operation, answer = tool.behind, tool.answer
         first, limit = _place(given.get("cursor")), given.get("limit", PAGE)
         if "limit" in tool.arguments:
             given = given | {"limit": first + limit + 1}
@@ -179,7 +179,9 @@ class Door:
             return _with_findings(forge, operation, result)
         found = getattr(views, operation.view)(result)
         found = found if isinstance(found, dict) else {"rows": found}
-        return _page(found, tool.answer.rows, first, limit) if tool.answer.rows else found
+        if answer.text:
+            return {answer.text: found[answer.text]}  # the block fits its budget, the values behind may not
+        return _page(found, answer.rows, first, limit) if answer.rows else found
 
     def _resource(self, uri: str) -> str:
         match [unquote(part) for part in uri.split("/")] if uri.startswith(SCHEME) else []:

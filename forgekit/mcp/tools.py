@@ -72,7 +72,7 @@ class Tool(NamedTuple):
     @property
     def answer(self) -> Answer:
         """The form of what it answers."""
-        return ANSWERS[self.behind.view]
+        return ANSWERS.get(self.operation) or ANSWERS[self.behind.view]
 
     @property
     def schema(self) -> Schema:

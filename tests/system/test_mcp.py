@@ -89,6 +89,14 @@ def test_the_list_of_tools_is_as_published(forge: Forge) -> None:
     assert json.dumps(shown, indent=1, ensure_ascii=False) + "\n" == PUBLISHED.read_text(encoding="utf-8")
 
 
+def test_a_block_of_text_is_all_of_its_answer(forge: Forge) -> None:
+    answer = called(forge, "context", query="queue", budget=300)
+    [content] = answer.content
+    assert answer.structured_content == {"context_text": content.text}
+    assert content.text.startswith("## Context: queue\n")
+    assert len(content.text) < 1_200
+
+
 def test_the_writing_tools_are_offered_where_that_is_allowed(forge: Forge) -> None:
     listed = asked(server_of(forge, writing=True), lambda client: client.list_tools())
     assert [tool.name for tool in listed.tools if not tool.annotations.read_only_hint] == WRITING
