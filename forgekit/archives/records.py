@@ -469,13 +469,12 @@ class _Reader:
         part: bool = False,
     ) -> None:
         """Gather labelled values up to the next label, and prose; in a `part` prose is of its field."""
-        open_, last = part, 0
+        open_, titled, last = part, part, 0
         for node in nodes:
             follows, last = node.line == last + 1, node.last
             in_list = bool(open_ and entries) and isinstance(entries[-1][1], list)
             if node.kind == "code":
-                if open_ and entries and follows and not in_list:
-                    entries[-1] = (entries[-1][0], f"{entries[-1][1]}\n{node.text}".strip())
+                _add_code(entries, node.text, open_=open_, near=titled or follows)
             elif not self.page.speaks(node) or (node.kind != "line" and self.start_of(node)):
                 continue
             elif node.kind == "heading":
@@ -488,13 +487,16 @@ class _Reader:
                     row.cells for row in node.children if len(row.cells) == 2 and not _cell_id(row.cells, 0)
                 ]
                 entries += [(row[0], row[1]) for row in rows if field_named(row[0], kind)]
+            elif title := self._title_of(node, kind):
+                entries.append((title, []))
+                open_ = titled = True
             elif pairs := self._labelled(node, kind, in_list=in_list):
                 entries += pairs
-                open_ = True
+                open_, titled = True, part
             elif (
                 open_
                 and entries
-                and (part or (in_list and node.kind == "item") or self._goes_on(node, entries, follows))
+                and (titled or (in_list and node.kind == "item") or self._goes_on(node, entries, follows))
             ):
                 entries[-1] = (entries[-1][0], _more(entries[-1][1], node, self._plain(node.children)))
             else:
@@ -507,6 +509,12 @@ class _Reader:
                 ]
                 rest += [text if node.kind == "line" else f"- {text}"] if text else []
                 rest += self._plain(node.children)
+
+    def _title_of(self, node: Node, kind: str) -> str:
+        """Return the words of a bold line without a colon that name a field, as a heading does, else ""."""
+        bold = _BOLD_LINE.match(node.text) if node.kind == "line" and ":" not in node.text else None
+        label = bold["label"].strip() if bold else ""
+        return label if field_named(label, kind) in _LISTED_FIELDS else ""
 
     def _goes_on(self, node: Node, entries: Sequence[tuple[str, Any]], follows: bool) -> bool:
         return node.kind == "line" and ((node.level == 1 and follows) or entries[-1][1] == [])
@@ -628,6 +636,13 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
     if isinstance(value, list) and value:
         return [*value[:-1], f"{value[-1]} {node.text}"]
     return f"{value or ''}\n{node.text}".strip()
+
+
+def _add_code(entries: list[tuple[str, Any]], code: str, *, open_: bool, near: bool) -> None:
+    """Add code to the text of the field above it, of which it is a part."""
+    name, value = entries[-1] if entries and open_ else ("", "")
+    if isinstance(value, str) and value and (near or value.endswith((":", "\uff1a"))):
+        entries[-1] = (name, f"{value}\n{code}".strip())
 
 
 def _cell_id(row: Sequence[str], column: int) -> str:

@@ -239,7 +239,13 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     if claim.family in _WHOLE or claim.kind == "A" or is_short(claim.local_id):
         return
     kind = claim.kind
-    spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]
+    spans = [
+        span
+        for span in each.fields
+        if span.margin >= _SURE_FIELD
+        and not _is_labelled(page, span, kind)
+        and not _is_of_another(page, span, claim)
+    ]
     sure = _fields(replace(each, fields=spans), kind)
     rest = _shorten(claim, each, spans)
     _correct(claim, each, spans)
@@ -456,6 +462,13 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
     """Say whether a known label begins the span's line or heads its column, so that it was read."""
     label = _label_beside(page, span)
     return label != "" and field_named(label, kind) not in _VAGUE[kind]
+
+
+def _is_of_another(page: Page, span: Span, claim: Claim) -> bool:
+    """Say whether a line before a record was read as a part of the record above it."""
+    if span.line >= claim.line or span.line not in page.taken:
+        return False
+    return any(each.line <= span.line for each in page.found.claims if each.local_id != claim.local_id)
 
 
 def _label_beside(page: Page, span: Span) -> str:

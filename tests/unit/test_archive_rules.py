@@ -614,3 +614,22 @@ def test_an_id_of_the_records_own_series_may_be_a_parent_s() -> None:
 def test_a_colon_behind_a_bold_id_and_a_bracket_is_no_part_of_the_text() -> None:
     read = read_archive("# Conversation Archive: x\n\n## Decisions\n\n- **D2 (revised)**: Keep 14 daily\n")
     assert [d.text for d in read.decisions] == ["Keep 14 daily"]
+
+
+def test_a_bold_line_below_a_record_may_name_a_field_that_holds_code() -> None:
+    read = read_archive(
+        "### D1: Back up with restic\n- **Tier:** 0.8\n\n**Rationale**\n\nIt checks itself:\n\n"
+        "```bash\nrestic check\n```\n\nSo a flip is found.\n\n"
+        "**Alternatives rejected**\n\n1. borg: one writer\n2. tape\n\n"
+        "### D2: Keep 7 daily\n- **Tier:** 0.6\n"
+    )
+    assert [(d.text, d.tier, d.alternatives, d.rationale, d.context) for d in read.decisions] == [
+        (
+            "Back up with restic",
+            0.8,
+            ("borg: one writer", "tape"),
+            "It checks itself:\n```bash\nrestic check\n```\nSo a flip is found.",
+            "",
+        ),
+        ("Keep 7 daily", 0.6, (), "", ""),
+    ]
