@@ -90,7 +90,11 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
     status = end.status if end else DecisionStatus.ACTIVE
     created = first.timestamp if first.timestamp is not None else origin.compressed_at
     records = [record for _, record in history.statements]
-    body = with_section("", "Rationale", next((r.rationale for r in records if r.rationale), ""))
+    rationale = next((r.rationale for r in records if r.rationale), "")
+    body = with_section("", "Rationale", rationale)
+    body = with_section(body, "Context", next((r.context for r in records if r.context), ""))
+    last = end.archive.id if end else ""
+    why = next((r.rationale for archive, r in history.statements if archive.id == last and r.rationale), "")
     return Decision(
         decision_id=entity,
         decision=history.text,
@@ -109,7 +113,7 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
         created_at=created,
         last_validated=max([created, *history.validated]),
         tags=_union(record.tags for record in records),
-        body=with_section(body, "Context", next((r.context for r in records if r.context), "")),
+        body=with_section(body, status.value.capitalize(), why) if why not in {"", rationale} else body,
     )
 
 

@@ -205,7 +205,7 @@ class _Rows:
     def __init__(self, registry: Registry, archive: Archive | None, room: int, most: int) -> None:
         self.registry = registry
         self.most = most
-        self._room = room
+        self._room = max(room, _LEAST_ROOM)
         self.records: dict[str, MachineRecord] = {}
         self._tags = {a.conversation_id: a.compression_tag for a in registry.archives}
         self._since = archive.compressed_at if archive is not None else None

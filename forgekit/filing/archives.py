@@ -23,7 +23,7 @@ from forgekit.change import commit_subject
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import COMMITTED, Forge, WriteOptions
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, match_key
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path
@@ -241,8 +241,20 @@ def arrival(
     if not (text.decisions or text.threads or text.artifacts or text.carried) and not is_compaction(raw):
         _require_archive(item, text)
         problems = (*problems, _NO_RECORD)
-    project = item.envelope.project or text.project or default_project()
+    given = item.envelope.project
+    if given and text.project and match_key(given) != match_key(text.project):
+        problems = (*problems, _of_another_project(given, text.project))
+    project = given or text.project or default_project()
     return identify(raw, text, item.envelope, project), replace(text, problems=problems)
+
+
+def _of_another_project(given: str, named: str) -> Problem:
+    return Problem(
+        code="other-project",
+        message=f"the text names project {one_line(named)[:80]!r}; --project files it under {given!r}",
+        fix="file it without --project if that is wrong",
+        severity=Severity.WARNING,
+    )
 
 
 def _require_archive(item: Incoming, text: ArchiveText) -> None:

@@ -41,6 +41,8 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
             "  threads: 1 new, 1 resolved, 1 still open\n"
             "  lineage: con_bfd788415939 -> con_d5faf30f5d9e\n"
             "  artifacts: 1, kept in the archive\n"
+            "  warning: LEDGER_RETRY_WINDOW_BRIDGE: the text names project 'Ledger'; --project files it "
+            "under 'The Nexus' (file it without --project if that is wrong)\n"
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from fold_archives import (
     archive,
@@ -354,6 +355,18 @@ def test_what_is_called_revised_under_a_parent_s_id_is_its_new_version() -> None
     assert (old.status, old.superseded_by) == (DecisionStatus.REVISED, new.id)
     assert new.status is DecisionStatus.ACTIVE
     assert the_decision(said, child, "D007").status is DecisionStatus.REVISED
+
+
+def test_the_reason_of_an_end_is_kept_beside_that_of_the_decision() -> None:
+    def told(name: str, day: str, why: str, status: DecisionStatus | None = None) -> Any:
+        return archive(name, day, decision("D001", "Keep it for 90 days", rationale=why, status=status))
+
+    first = told("ONE", "2026-03-01", "The disk is small.")
+    last = told("TWO", "2026-03-10", "It compresses well.", status=DecisionStatus.INVALIDATED)
+    found = the_decision(fold([first, last]), first, "D001")
+    assert (found.rationale, found.ending) == ("The disk is small.", "It compresses well.")
+    alone = the_decision(fold([last]), last, "D001")
+    assert (alone.rationale, alone.ending) == ("It compresses well.", "")
 
 
 def test_the_exact_text_of_an_successor_stands_over_the_local_id_that_it_took() -> None:
