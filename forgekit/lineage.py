@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from forgekit.model.entities import (
     CompressionMode,
     Conversation,
     Decision,
+    DecisionStatus,
     Entity,
     Lineage,
     Thread,
@@ -200,11 +201,22 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     had = {*_ids(named), *_known(registry, source, same)}
     has = dict.fromkeys(_ids(pair for entry in last for pair in entry.decisions_carried))
     has |= dict.fromkeys(_known(registry, target, same))
-    successors = {d.id: last_successor(registry, d) for d in registry.decisions if d.id in had}
-    revised = {old: new.id for old, new in successors.items() if new and new.id in has and new.id not in had}
-    carried = tuple(decision for decision in has if decision in had and decision not in revised)
-    left = _ids(pair for entry in entries for pair in entry.decisions_dropped)
-    dropped = tuple(d for d in left if d in had and d not in has and d not in revised)
+    way = {same.get(edge.target_conversation_id, edge.target_conversation_id) for edge in hops}
+    old = {d.id: d for d in registry.decisions if d.id in had}
+    successors = {key: last_successor(registry, d) for key, d in old.items()}
+    revised = {
+        key: new.id
+        for key, new in successors.items()
+        if new and new.id not in had and (new.id in has or _in(old[key].revised_in, way, same))
+    }
+    ended = [
+        d.id
+        for d in old.values()
+        if d.status is DecisionStatus.INVALIDATED and _in(_last_named(registry, d), way, same)
+    ]
+    carried = tuple(d for d in has if d in had and d not in revised and d not in ended)
+    left = dict.fromkeys([*_ids(pair for entry in entries for pair in entry.decisions_dropped), *ended])
+    dropped = tuple(d for d in left if d in had and (d not in has or d in ended) and d not in revised)
     resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
     summaries = [edge.body for edge in hops if edge.body]
     changed = f"{count(len(revised), 'decision')} revised, " if revised else ""
@@ -223,6 +235,17 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         summary="\n\n".join([counts, *summaries]),
         registry=registry,
     )
+
+
+def _last_named(registry: Registry, decision: Decision) -> EntityId | None:
+    """Return the conversation that named a decision last."""
+    known = (registry.get(key) for key in decision.conversation_ids)
+    talks = [each for each in known if isinstance(each, Conversation)]
+    return max(talks, key=lambda talk: (talk.created_at, talk.id)).id if talks else None
+
+
+def _in(key: EntityId | None, way: Collection[EntityId], same: Mapping[EntityId, EntityId]) -> bool:
+    return key is not None and same.get(key, key) in way
 
 
 def _way(

@@ -186,14 +186,20 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
 
 
 def _why(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData()
-    for decision in _best(store, subject):
-        _explain(store, found, decision)
+    found, decisions = AnswerData(), _best(store, subject)
+    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=0)
+    opposed = blocked_from_carrying(store.registry, findings)
+    for decision in decisions:
+        _explain(store, found, decision, is_opposed=decision.id in opposed)
     return found
 
 
-def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
+def _explain(
+    store: AnswerSources, found: AnswerData, decision: Decision, *, is_opposed: bool = False
+) -> None:
     _state_decision(store, found, decision)
+    if is_opposed:
+        found.lines.append("- It is in an open conflict: `forgekit conflict list`")
     because = f"Because: {quote(decision.rationale)}" if decision.rationale else "No rationale was recorded."
     found.lines.append(f"- {because}")
     if decision.context:

@@ -26,7 +26,7 @@ from forgekit.filing.archive_facts import facts
 from forgekit.filing.archives import Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge
 from forgekit.insight.staleness import Ages
-from forgekit.lineage import lineage_bridge, lineage_trace
+from forgekit.lineage import bridge, lineage_bridge, lineage_trace
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
@@ -268,7 +268,7 @@ def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
     text = str(context_load("curriculum design", cross_project=True, forge=filed)["context_text"])
     assert "Design the curriculum as a graph of skills with prerequisites" in text
     talks = {c.session_id: c.id for c in filed.registry().conversations}
-    bridge = lineage_bridge(talks["trellis-curriculum-graph"], talks["trellis-pilot"], forge=filed)
+    crossed = lineage_bridge(talks["trellis-curriculum-graph"], talks["trellis-pilot"], forge=filed)
     graph, lesson, redraw, old, new = (
         "dec_5f41b0bfcafb",
         "dec_d9e329eca63d",
@@ -276,10 +276,10 @@ def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
         "dec_339bd30ce2ec",
         "dec_b81925cecf3a",
     )
-    assert (bridge["decisions_carried"], bridge["decisions_dropped"]) == ([graph, lesson], [redraw])
-    assert bridge["decisions_revised"] == {old: new}
+    assert (crossed["decisions_carried"], crossed["decisions_dropped"]) == ([graph, lesson], [redraw])
+    assert crossed["decisions_revised"] == {old: new}
     counts = "3 hops: 2 decisions carried, 1 decision dropped, 1 decision revised, 3 threads resolved."
-    assert str(bridge["bridge_summary"]).partition("\n")[0] == counts
+    assert str(crossed["bridge_summary"]).partition("\n")[0] == counts
 
 
 @pytest.mark.parametrize(
@@ -341,6 +341,27 @@ def test_every_budget_is_kept_or_refused_with_the_least_that_works(filed: Forge)
             f"{record.id} {record.entity}".lstrip() for record in (*names.threads, *names.decisions)
         ]
     assert block.cut == ""
+
+
+def test_a_bridge_counts_what_ended_on_the_way_though_its_end_names_it_not(repository: Path) -> None:
+    forge = opened(repository)
+    head = "# Conversation Archive: {0}\n\n**Compression Tag:** T_{0}\n**Date:** {1}\n{2}\n## Decisions\n\n"
+    told = (
+        ("ONE", "2026-03-01", "", "### D1: Keep all readings\n### D2: Store in SQLite\n"),
+        (
+            *("TWO", "2026-03-02", "**Continues:** T_ONE\n"),
+            "### D1: Keep all readings\n- Status: withdrawn\n### D3: Store in DuckDB\n- Supersedes: D2\n",
+        ),
+        ("THREE", "2026-03-03", "**Continues:** T_TWO\n", "### D4: Use Grafana\n"),
+    )
+    for tag, day, parent, records in told:
+        paste(forge, head.format(tag, day, parent) + records, project="Nexus")
+    talks = {a.compression_tag: a.conversation_id for a in forge.registry().archives}
+    found = bridge(forge.registry(), talks["T_ONE"], talks["T_THREE"])
+    names = {d.id: d.decision for d in forge.registry().decisions}
+    assert [names[key] for key in found.dropped] == ["Keep all readings"]
+    assert [(names[a], names[b]) for a, b in found.revised] == [("Store in SQLite", "Store in DuckDB")]
+    assert found.carried == ()
 
 
 def test_what_was_reopened_since_is_said(repository: Path) -> None:
