@@ -71,24 +71,30 @@ def review(call: Call) -> None:
     _print_reviewed(review.answer(forge, answers, options), call)
 
 
+def _candidate(forge: Forge, name: str) -> EntityId:
+    if name.startswith("cnv_"):
+        raise UsageError(f"{name} is a convention; `forgekit convention approve {name}`, or reject")
+    return forge.resolve(name, Kind.CANDIDATE)
+
+
 def _given(call: Call) -> Answers:
     """Return the answers that options give."""
     from forgekit.filing.review import Answers, waiting
 
     forge, approve_above = call.forge, call["approve_above"]
-    rejected = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["reject"] or ())
+    rejected = frozenset(_candidate(forge, name) for name in call["reject"] or ())
     merged = tuple(
-        (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
+        (_candidate(forge, name), forge.resolve(into, Kind.DECISION, Kind.THREAD))
         for name, into in call["merge"] or ()
     )
-    approved = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
+    approved = frozenset(_candidate(forge, name) for name in call["approve"] or ())
     if approve_above is not None:
         others = rejected | {candidate for candidate, _ in merged}
         sure = (
             item for item in waiting(forge, call["project"]) if item.candidate.confidence >= approve_above
         )
         approved |= {one for item in sure for one in item.ids} - others
-    titles = tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ())
+    titles = tuple((_candidate(forge, name), text) for name, text in call["titles"] or ())
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
 
 
@@ -186,8 +192,9 @@ def _list(found: list[Waiting], call: Call) -> None:
         title = console.one_line(candidate.candidate)
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
-    console.info(f"{console.count(len(found), 'candidate')} waiting")
     conventions = waiting(call.forge, project=call["project"])
+    ready = f" and {console.count(len(conventions.rows), 'convention')}" if conventions.rows else ""
+    console.info(f"{console.count(len(found), 'candidate')}{ready} waiting")
     for life in conventions.rows:
         console.data(_ready_text(life))
     print_contradictions(conventions.contradictions)

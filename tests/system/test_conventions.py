@@ -133,6 +133,13 @@ def test_a_review_writes_each_answer_at_once(
     assert cli("review").err.endswith("nothing waits\n")
 
 
+def test_a_review_by_options_names_the_command_for_conventions(registry: Path, cli: Cli) -> None:
+    name, *_ = bootstrap(registry, cli)
+    assert cli("review", "--approve", name).err == (
+        f"forgekit: {name} is a convention; `forgekit convention approve {name}`, or reject\n"
+    )
+
+
 def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_judge.install(monkeypatch)
     one = cli("convention", "new", "Always mock the database", "--project", "The Nexus").out.strip()
