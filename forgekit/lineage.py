@@ -240,8 +240,8 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
 def _last_named(registry: Registry, decision: Decision) -> EntityId | None:
     """Return the conversation that named a decision last."""
     known = (registry.get(key) for key in decision.conversation_ids)
-    talks = [each for each in known if isinstance(each, Conversation)]
-    return max(talks, key=lambda talk: (talk.created_at, talk.id)).id if talks else None
+    found = [each for each in known if isinstance(each, Conversation)]
+    return max(found, key=lambda each: (each.created_at, each.id)).id if found else None
 
 
 def _in(key: EntityId | None, way: Collection[EntityId], same: Mapping[EntityId, EntityId]) -> bool:

@@ -337,7 +337,7 @@ def _observed(
         first = next((t for t, its_words in said if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
-        # Below a blank line may stand what a person pasted: it is observed, and in force once approved.
+        # What is below a blank line may be pasted: it is observed, and in force once approved.
         sure = 0.0 if _BLANK.search(before.lstrip()) else find.confidence
         if sure >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
             yield observed(conversation, text, sure, find.turn, times[find.turn])

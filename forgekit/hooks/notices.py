@@ -101,8 +101,8 @@ def _is_near(title: str, asked: set[str]) -> bool:
 
 def at_edit(forge: Forge, given: HookInput) -> str:
     """Return what governs the file that an agent is about to change, once per file and session."""
-    told = (_governing(forge, given, path) for path in _edited(given.data.get("tool_input")))
-    return next(filter(None, told), "")
+    notices = (_governing(forge, given, path) for path in _edited(given.data.get("tool_input")))
+    return next(filter(None, notices), "")
 
 
 def _edited(tool: Any) -> list[str]:
