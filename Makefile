@@ -45,7 +45,7 @@ judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hou
 tagger: $(VENV)/dev ## fit the tagger of the archive reader again; two hours
 	$(BIN)/python training/reader/fit.py
 
-reader: $(VENV)/dev ## train the reader of conversations again, from a seed; an hour
+reader: $(VENV)/dev ## train the reader of conversations again, from a seed; two hours
 	$(BIN)/python training/statements/fit_statements.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint

@@ -9,7 +9,7 @@ from fake_reader import FakeReader
 
 from forgekit.extraction.extract import extract
 from forgekit.extraction.sentences import before_document
-from forgekit.extraction.statements import Find, Words, statements
+from forgekit.extraction.statements import Find, Run, Words, runs_in, statements
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 
@@ -135,8 +135,8 @@ class SubwordReader(FakeReader):
         super().__init__({})
         self._given = words
 
-    def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
-        return [self._given for _ in turns]
+    def runs(self, turns: Sequence[tuple[bool, str]]) -> list[Run]:
+        return runs_in(self._given for _ in turns)
 
 
 def test_a_statement_ends_with_a_whole_word_where_tokens_are_parts_of_words() -> None:
