@@ -157,8 +157,11 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
     context = str(context_load(SQL, forge=forge)["context_text"])
     assert context.count("[IN AN OPEN CONFLICT]") == 2
     assert "[IN AN OPEN CONFLICT]" in ask(forge, "What decisions are in force?").text
-    assert "- It is in an open conflict: `forgekit conflict list`" in ask(forge, f"Why {dec(one)}?").text
-    assert "open conflict" not in ask(forge, f"Why {EAT}?").text
+    assert (
+        "- It is in an open conflict: `forgekit conflict list`"
+        in ask(forge, f"Why did we decide {dec(one)}?").text
+    )
+    assert "open conflict" not in ask(forge, f"Why did we decide to {EAT}?").text
 
 
 def test_a_block_carries_neither_side_of_a_conflict_that_is_stale(forge: Forge) -> None:
