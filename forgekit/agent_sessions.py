@@ -24,7 +24,7 @@ from forgekit.errors import NotFoundError
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
 from forgekit.transcripts.kept_events import Kept, kept, limits, note
-from forgekit.worktree.roots import sessions_dir
+from forgekit.worktree.roots import agent_folder, sessions_dir
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
@@ -222,7 +222,7 @@ def find_transcript(
         if path.is_file():
             return path.resolve()
         raise NotFoundError("transcript", transcript, "give the path of the session's .jsonl file")
-    projects = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "projects"
+    projects = agent_folder(".claude", "CLAUDE_CONFIG_DIR", env) / "projects"
     if session:
         found = [*projects.glob(f"*/{session}.jsonl")] if _SESSION.fullmatch(session) else []
     else:

@@ -337,7 +337,7 @@ class _Fold:
         status, revises = record.status or DecisionStatus.ACTIVE, record.revises
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
-        if status is DecisionStatus.REVISED and self.is_new_version(archive, record, inherited):
+        if status is DecisionStatus.REVISED and self.is_new_version(archive, record, inherited, me):
             status, revises = DecisionStatus.ACTIVE, (*revises, record.local_id)
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else successor
@@ -348,15 +348,16 @@ class _Fold:
                 end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, line)
                 self.decisions.history(old, archive, record).ends.append(end)
 
-    def is_new_version(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> bool:
+    def is_new_version(
+        self, archive: Archive, record: DecisionRecord, inherited: LocalIds, me: EntityId
+    ) -> bool:
         """Say whether a record called revised is the new version of what a parent calls by the same id.
 
         Nothing is named that came in its place, and its text is another one.
         """
-        known = inherited.get(record.local_id, self.own[archive.id][record.local_id])
-        named = {name for each in self.texts[archive.id].decisions for name in each.revises}
-        is_replaced = record.superseded_by is not None or record.local_id in named
-        return known != self.own[archive.id][record.local_id] and not is_replaced
+        if record.superseded_by is not None or inherited.get(record.local_id, me) == me:
+            return False
+        return all(record.local_id not in each.revises for each in self.texts[archive.id].decisions)
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""

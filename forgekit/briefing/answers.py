@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -94,8 +94,7 @@ def _open(store: AnswerSources, _: str) -> AnswerData:
 def _in_force(store: AnswerSources, _: str) -> AnswerData:
     every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
     decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
-    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=BLOCK_WAIT_MS)
-    opposed = blocked_from_carrying(store.registry, findings)
+    opposed = _opposed(store, decisions, BLOCK_WAIT_MS)
     marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
         lines=[f"- {decision_line(d)}{marks[d.id in opposed]}" for d in decisions],
@@ -103,6 +102,12 @@ def _in_force(store: AnswerSources, _: str) -> AnswerData:
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
     )
+
+
+def _opposed(store: AnswerSources, decisions: Iterable[Decision], wait_ms: int) -> frozenset[EntityId]:
+    """Return which decisions are in an open conflict; pairs that are not judged take so many ms at most."""
+    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=wait_ms)
+    return blocked_from_carrying(store.registry, findings)
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
@@ -187,8 +192,7 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
 
 def _why(store: AnswerSources, subject: str) -> AnswerData:
     found, decisions = AnswerData(), _best(store, subject)
-    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=0)
-    opposed = blocked_from_carrying(store.registry, findings)
+    opposed = _opposed(store, decisions, 0)
     for decision in decisions:
         _explain(store, found, decision, is_opposed=decision.id in opposed)
     return found

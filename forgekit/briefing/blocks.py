@@ -120,9 +120,8 @@ def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) ->
     return found
 
 
-def _most(forge: Forge, budget: int | None) -> int:
-    """Return how many rows of a section are written: as many as could fit, so that no room is left."""
-    room = budget if budget is not None else forge.settings.budget
+def _most(room: int) -> int:
+    """Return how many rows of a section could fit in so many tokens, were they the shortest possible."""
     return max(room, _LEAST_ROOM) // _LEAST_ROW + 1
 
 
@@ -145,7 +144,7 @@ def _state(
         findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
     )
     # What other projects decided is looked up for what a reader can see here.
-    most = _most(forge, budget)
+    most = _most(budget if budget is not None else forge.settings.budget)
     threads = registry.in_order(Thread, [thread.id for thread in state.threads[:most]])
     decisions = registry.in_order(Decision, [d.id for d in state.decisions[: most - len(threads)]])
     near = close_in_meaning(forge, project, {entity.id for entity in (*threads, *decisions)})
@@ -166,7 +165,7 @@ def _block(
     ending: str = "",
 ) -> Block:
     room = budget if budget is not None else forge.settings.budget
-    rows = _Rows(registry, archive, room, _most(forge, budget))
+    rows = _Rows(registry, archive, room)
     parts = [
         *([_overtaken(forge, state, rank=0)] if archive is not None else []),
         _conflicts(rows, state, rank=1),
@@ -198,13 +197,13 @@ class _Rows:
     """Writes the rows of a block.
 
     Attributes:
-        most: rows of a section that could fit, were they the shortest possible.
+        most: rows of a section, as of `_most`.
         records: what the machine block names, by the text that it adds to the block.
     """
 
-    def __init__(self, registry: Registry, archive: Archive | None, room: int, most: int) -> None:
+    def __init__(self, registry: Registry, archive: Archive | None, room: int) -> None:
         self.registry = registry
-        self.most = most
+        self.most = _most(room)
         self._room = max(room, _LEAST_ROOM)
         self.records: dict[str, MachineRecord] = {}
         self._tags = {a.conversation_id: a.compression_tag for a in registry.archives}

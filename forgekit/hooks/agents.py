@@ -210,9 +210,10 @@ def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, 
 
 def home_of(agent: str, env: Mapping[str, str]) -> Path:
     """Return the folder of an agent's settings and transcripts."""
+    from forgekit.worktree.roots import agent_folder  # an event without a handler needs none of it
+
     known = AGENTS[agent]
-    moved = env.get(known.moved, "") if known.moved else ""
-    return Path(moved) if moved else Path(env.get("HOME") or Path.home()) / known.home
+    return agent_folder(known.home, known.moved, env)
 
 
 def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:

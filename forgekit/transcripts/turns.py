@@ -183,10 +183,9 @@ class TurnBuilder:
 
 def _is_like(one: list[str], other: list[str]) -> bool:
     """Say whether two command lines differ in the name of one program alone, which is given something."""
-    old, new = unlike(one, other)
-    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    begins = start == 0 or not any(map(str.isalnum, one[start - 1]))
-    given = one[start + 1 : start + 2]
-    return (
-        begins and len(old) == len(new) == 1 and all(map(_PROGRAM.fullmatch, [*old, *new, *(given or [""])]))
-    )
+    differ = [n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) != len(other) or len(differ) != 1 or one[-1] != other[-1]:
+        return False
+    at = differ[0]
+    begins = at == 0 or not any(map(str.isalnum, one[at - 1]))
+    return begins and all(map(_PROGRAM.fullmatch, (one[at], other[at], one[at + 1])))

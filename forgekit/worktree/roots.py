@@ -166,6 +166,19 @@ def cache_dir(root: Path) -> Path:
     return git_dirs(root)[1] / "forgekit"
 
 
+def agent_folder(usual: str, moved: str, env: Mapping[str, str]) -> Path:
+    """Return the folder of a coding agent's settings and transcripts; it need not exist.
+
+    Args:
+        usual: its name below the user's home.
+        moved: the variable of the environment that may name another folder, "" for none.
+        env: the environment.
+    """
+    if moved and (named := env.get(moved)):
+        return Path(named)
+    return Path(env.get("HOME") or Path.home()) / usual
+
+
 def sessions_dir(root: Path | None) -> Path:
     """Return the folder of what is kept of agents' sessions; it need not exist.
 
