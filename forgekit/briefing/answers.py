@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TypeVar
 
+from forgekit.errors import NotFoundError
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
@@ -32,6 +35,8 @@ from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
 from forgekit.threads import active
 from forgekit.times import format_date
+
+E = TypeVar("E", Decision, Thread)
 
 
 @dataclass(slots=True)
@@ -81,8 +86,19 @@ def thread_line(thread: Thread) -> str:
     return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
 
 
-def _open(store: AnswerSources, _: str) -> AnswerData:
-    threads = [t for t in active(store.registry) if store.project in (None, t.project_name)]
+def _within(store: AnswerSources, subject: str, every: Iterable[E]) -> list[E]:
+    """Return those of the asked project, and of the project or on the subject that the question names."""
+    scoped = [each for each in every if store.project in (None, each.project_name)]
+    if not subject:
+        return scoped
+    with suppress(NotFoundError):
+        named = store.forge.known_project(subject, store.registry).project_name
+        return [each for each in scoped if each.project_name == named]
+    return [each for each in scoped if about(subject, each.title)]
+
+
+def _open(store: AnswerSources, subject: str) -> AnswerData:
+    threads = _within(store, subject, active(store.registry))
     return AnswerData(
         lines=[f"- {thread_line(t)} ({t.priority.value})" for t in threads],
         sources=["`forgekit thread list --status open`"],
@@ -91,9 +107,9 @@ def _open(store: AnswerSources, _: str) -> AnswerData:
     )
 
 
-def _in_force(store: AnswerSources, _: str) -> AnswerData:
-    every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
-    decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
+def _in_force(store: AnswerSources, subject: str) -> AnswerData:
+    active_ones = _within(store, subject, (d for d in store.registry.decisions if not d.status.ended))
+    decisions = sorted(active_ones, key=lambda d: (-d.last_validated, d.id))
     opposed = _opposed(store, decisions, BLOCK_WAIT_MS)
     marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
@@ -428,6 +444,8 @@ _ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.OPEN: _open,
     Command.STANDING: _in_force,
 }
+_ELSE_SEARCHED = (Command.TAG, Command.INHERITED, Command.EXPAND, Command.OPEN, Command.STANDING)
+"""What a search answers where nothing is known by the name that the question gives."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -459,8 +477,8 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
     found = _ANSWERS[asked.command](store, asked.subject)
-    if not found.lines and asked.command in (Command.TAG, Command.INHERITED, Command.EXPAND):
-        found = _discussed(store, asked.subject)  # no archive knows it by name
+    if not found.lines and asked.subject and asked.command in _ELSE_SEARCHED:
+        found = _discussed(store, asked.subject)
     heading = f"## Retrieved Context: {quote(question)}"
     if not found.lines:
         text = f"{heading}\n\nNothing in the registry answers this.\n"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "archive new": "filing:sync_compression",
+    "approve": "changes:answered",
     "archive show": "filing:archive_shown",
     "check": "maintenance:check",
     "completion": "maintenance:completion",
@@ -54,6 +55,8 @@ COMMANDS = {
     "model list": "maintenance:model",
     "model remove": "maintenance:model",
     "note add": "filing:note_add",
+    "reject": "changes:answered",
+    "retire": "changes:answered",
     "review": "review:review",
     "schedule": "maintenance:schedule",
     "setup": "maintenance:setup",

@@ -27,13 +27,24 @@ UNCHANGED = "unchanged"
 
 def written(made: Written, call: Call, unchanged: str = UNCHANGED) -> None:
     """Print what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
-    entity, outcome = made.entity, made.outcome
+    console.diff(made.outcome.diff)
+    _named(made.entity, made.outcome, call, unchanged)
+
+
+def _named(entity: Entity, outcome: Outcome, call: Call, unchanged: str = UNCHANGED) -> None:
     name = short_id(entity.kind, entity.id)
-    if outcome.diff:
-        console.diff(outcome.diff)
-    else:
+    if not outcome.diff:
         console.data(name)
     console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
+
+
+def answered(call: Call) -> None:
+    """Approve, reject or retire, and print each that was named."""
+    made: Written = call.result()
+    if not call.printed_json(made):
+        console.diff(made.outcome.diff)
+        for each in made.outcome.change.writes:
+            _named(each, made.outcome, call)
 
 
 def decided(call: Call) -> None:

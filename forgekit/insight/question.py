@@ -46,6 +46,7 @@ _WHO = r"(?:i|we|they)"
 _LIST = r"(?:(?:what|which)(?: are)?|(?:show|list)(?: me)?)(?: all)?(?: the| our| my)?"
 _STATE = r"(?:still )?(?:open|active|unresolved)"
 _FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
+_OF = r"(?: (?:in|of|for|on|about|from)(?: the| our| my)? (.+))?"
 _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
 # Tried in order; each pattern is one pass over the text.
 _SHAPES = {
@@ -54,8 +55,8 @@ _SHAPES = {
     r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)",
     Command.EARLIER: r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
     Command.OPEN: rf"{_LIST} (?:{_STATE} (?:threads?|questions?)"
-    rf"|(?:threads?|questions?) (?:are |is )?{_STATE})()",
-    Command.STANDING: rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})()",
+    rf"|(?:threads?|questions?) (?:are |is )?{_STATE}){_OF}",
+    Command.STANDING: rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE}){_OF}",
     Command.INHERITED: rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
     Command.TAG: rf"what (?:was|is) in {_OF_TAG}",
     Command.TURNS: r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)",
@@ -75,7 +76,7 @@ def read_question(text: str) -> Question:
     for command, pattern in _PATTERNS.items():
         match = pattern.fullmatch(line)
         if match:
-            return Question(command, match.group(1).strip(_QUOTES + " "))
+            return Question(command, (match.group(1) or "").strip(_QUOTES + " "))
     return Question(Command.DISCUSSED, line.strip(_QUOTES))
 
 

@@ -207,6 +207,16 @@ def test_what_stands_is_read_from_the_registry(filed: Forge) -> None:
         "**Source:** `forgekit thread list --status open`",
         "**Scope:** Harbor",
     ]
+    named = told(ask(filed, "What threads are open in harbor?"))
+    assert [line for line in named if "thr_" in line] == [
+        line for line in told(ask(filed, "What are the open threads?", "Harbor")) if "thr_" in line
+    ]
+    assert told(ask(filed, "which questions are open about webhooks"))[2:] == [
+        "- thr_9fc644a63e42: How long are parked webhooks kept? [OPEN] (medium)",
+        "",
+        "**Source:** `forgekit thread list --status open`",
+        "**Scope:** Harbor",
+    ]
     new = decision(filed, NEW)
     shown = told(ask(filed, "Which decisions are in force?"))
     assert f"- {short(new)}: {NEW} (tier 0.8, active, decided 2026-07-14)" in shown

@@ -76,6 +76,21 @@ def commits(root: Path) -> list[str]:
     return git(root, "log", "--format=%s").splitlines()
 
 
+def test_an_answer_to_several_conventions_names_each(cli: Cli) -> None:
+    names = [
+        cli("convention", "new", text, "--project", "The Nexus").out.strip() for text in (TEXT, "Be brief")
+    ]
+    tried = cli("convention", "retire", *names, "--dry-run")
+    assert sorted(tried.err.splitlines()) == sorted(
+        f"convention retire {n}: nothing written (dry run)" for n in names
+    )
+    ended = cli("convention", "retire", *names)
+    assert sorted(ended.out.split()) == sorted(names)
+    assert sorted(ended.err.splitlines()) == sorted(
+        f"convention retire {n}: committed as <commit>" for n in names
+    )
+
+
 def test_what_files_state_is_proposed_with_file_and_line_and_never_active(registry: Path, cli: Cli) -> None:
     found = bootstrap(registry, cli)
     shown = [cli("show", name, "--json").json for name in found]
