@@ -759,12 +759,15 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:
-    """Add a problem for each id, mentioned or referred to, that has no record."""
+    """Add a problem for each id, mentioned or referred to, that has no record.
+
+    What refers to an id of a parent's is looked up when the archive is filed, and said there.
+    """
     keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.
     has_artifacts = any(local_id[:2] in ("A0", "A1") for local_id in known)
     lost = {k: v for k, v in page.seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
-    for claim in merged:
+    for claim in () if has_parent else merged:
         for local_id in claim.references:
             if key_of(local_id) not in keys:
                 lost.setdefault(local_id, (claim.line, False))
