@@ -248,9 +248,9 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
     turns = [(event.what is What.PROMPT, event.text) for event in spoken]
     found: dict[Anchor, None] = {}
     for number, family, text in reader.lasting(turns):
-        kind, (typed, said), turn = _FAMILIES[family], turns[number], spoken[number].turn
-        if typed and len(said) <= _TYPED:
-            of_it = (each for each in whole_sentences(said) if set(words(text)) <= set(words(each)))
+        kind, (typed, whole), turn = _FAMILIES[family], turns[number], spoken[number].turn
+        if typed and len(whole) <= _TYPED:
+            of_it = (each for each in whole_sentences(whole) if set(words(text)) <= set(words(each)))
             wholes = [each for each in of_it if not each.endswith("?")]
         else:
             wholes = [text] if kind is AnchorKind.DECISION and not typed else []

@@ -91,9 +91,9 @@ def load(
         every = forge.catalogue.matching_count(kinds=(kind,), status=status, project=where) if rows else 0
         return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(every, len(rows)))
 
-    told = _topics(topics, notes)
+    listed = _topics(topics, notes)
     parts = [
-        BlockPart(title="Threads of thought", rows=told, total=len(told)),
+        BlockPart(title="Threads of thought", rows=listed, total=len(listed)),
         part(Kind.DECISION, _decisions(forge, registry, decisions), "active"),
         part(Kind.THREAD, _threads(registry, threads)),
         part(Kind.NOTE, _notes(forge, registry, notes, topics)),

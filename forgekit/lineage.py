@@ -25,7 +25,7 @@ from forgekit.model.entities import (
     Thread,
 )
 from forgekit.model.fields import TurnRange
-from forgekit.model.graph import Direction, Hop, one_talk, trace
+from forgekit.model.graph import Direction, Hop, same_conversations, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import section, with_section
@@ -184,12 +184,12 @@ class Bridge:
 def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     """Say what changed between two conversations, along the shortest way between them.
 
-    Conversations that are one (`one_talk`) count as one.
+    Conversations that are one (`same_conversations`) count as one.
 
     Raises NotFoundError when no lineage joins them.
     """
     ends = registry.get(source), registry.get(target)
-    same = one_talk(registry)
+    same = same_conversations(registry)
     hops = _way(registry, source, target, same)
     if not hops or not (isinstance(ends[0], Conversation) and isinstance(ends[1], Conversation)):
         raise NotFoundError(

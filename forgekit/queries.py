@@ -294,7 +294,7 @@ def show(
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:
     from forgekit.model.entities import in_order
-    from forgekit.model.graph import one_talk
+    from forgekit.model.graph import same_conversations
     from forgekit.text.transcript import read_messages
 
     first, _, last = turns.partition("-")
@@ -305,7 +305,7 @@ def _turns(forge: Forge, name: str, turns: str) -> Shown:
     registry = forge.registry()
     texts = registry.transcripts
     own = any(kept.conversation_id == entity.id for kept in texts)
-    conversation = entity.id if own else one_talk(registry).get(entity.id)
+    conversation = entity.id if own else same_conversations(registry).get(entity.id)
     parts = in_order(kept for kept in texts if kept.conversation_id == conversation)
     if not parts:
         raise NotFoundError("text of conversation", name, "`forgekit ingest --with-text` keeps it")

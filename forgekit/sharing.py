@@ -116,16 +116,16 @@ class MergedSides:
 
 @dataclass(kw_only=True, slots=True)
 class Refolded:
-    """What a merge came to beyond its files.
+    """What a merge did beside merging files.
 
     Attributes:
         rivals: conflicts between decisions that both sides revised, by id.
-        told: files whose two successors these tell.
+        explained: files whose two successors the rivals name.
         reinstated: path -> the end of a decision that is back in force.
     """
 
     rivals: dict[EntityId, Conflict] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    explained: set[str] = field(default_factory=set)
     reinstated: dict[str, tuple[FieldConflict, ...]] = field(default_factory=dict)
 
 
@@ -314,7 +314,7 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
                 decision, rivals = recorded(_with_successors(old, successors), get)
                 if rivals:
                     writes[key] = decision
-                    out.told.add(entity_path(decision))
+                    out.explained.add(entity_path(decision))
                     out.rivals |= {one.id: one for one in rivals if get(one.id) is None}
         out.rivals |= {one.id: one for one in completed((*ours.conflicts, *out.rivals.values()), get)}
         writes |= out.rivals
@@ -399,10 +399,13 @@ def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decisio
 def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:
     results = [outcome.change.result for outcome in outcomes]
     folds = [result for result in results if isinstance(result, Refolded)]
-    told = {path for fold in folds for path in fold.told}
+    explained = {path for fold in folds for path in fold.explained}
     merged = [(p, f) for plan in results if isinstance(plan, Plan) for p, f in plan.joined.merged.items()]
     found = [
-        (p, one) for p, f in merged for one in f.conflicts if p not in told or one.field not in SUCCESSORS
+        (p, one)
+        for p, f in merged
+        for one in f.conflicts
+        if p not in explained or one.field not in SUCCESSORS
     ]
     found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
     rivals = {key: one for fold in folds for key, one in fold.rivals.items()}

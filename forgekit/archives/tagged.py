@@ -336,7 +336,7 @@ def _register(
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
-    if not _says_more(page.document.lines, each, title):
+    if not _has_more_words(page.document.lines, each, title):
         each.words = replace(each.words, value="")
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
@@ -363,7 +363,7 @@ def _register(
         page.found.unnumbered.append((each.words.line, kind, raw, place))
 
 
-def _says_more(lines: Sequence[str], each: Found, title: str) -> bool:
+def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
     """Say whether words beside a record or above its list may say in which state it is."""
     first = each.words.line
     indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())

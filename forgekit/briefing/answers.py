@@ -157,7 +157,7 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     hits = _searched(store, subject, (Kind.DECISION,)).hits
     found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
     of_name = [e for scored, e in found if scored.named]
-    bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
+    bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _searchable(e)))
     return _decisions(active_first(store.registry, of_name or [*islice(bearing, 1)]))
 
 
@@ -174,7 +174,7 @@ def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:
     return list({e.id: e for e in (*active_ones, *others, *ended)}.values())
 
 
-def _told(decision: Decision) -> str:
+def _searchable(decision: Decision) -> str:
     return " ".join((decision.title, decision.body, *decision.alternatives_rejected))
 
 

@@ -379,11 +379,11 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
         entity = item.entity
         state_word = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
         if isinstance(entity, Thread):
-            said = text(entity.resolution) or "no resolution was recorded"
+            resolution = text(entity.resolution) or "no resolution was recorded"
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
                 f"- {called(item.local_id, entity)}: “{text(entity.title)}” is {state_word} since "
-                f"{format_date(entity.updated_at)}{where}{f': {said}' if entity.status.ended else ''}"
+                f"{format_date(entity.updated_at)}{where}{f': {resolution}' if entity.status.ended else ''}"
             )
         how, now = since(entity, ended.get(entity.id)), ""
         if item.successor is not None and item.rivals:

@@ -464,9 +464,9 @@ def explained(found: Explanation, call: Call) -> None:
 def trace(found: Trace, call: Call) -> None:
     """Print the edges around a conversation."""
     del call
-    from forgekit.model.graph import Direction, one_talk
+    from forgekit.model.graph import Direction, same_conversations
 
-    same = one_talk(found.registry)
+    same = same_conversations(found.registry)
     for hop in found.hops:
         edge = hop.edge
         a, b = edge.source_conversation_id, edge.target_conversation_id

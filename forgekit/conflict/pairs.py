@@ -48,8 +48,8 @@ def statement(decision: Decision) -> Statement:
 def sharing_rare_words(active: Mapping[EntityId, Statement]) -> list[list[EntityId]]:
     """Return the groups of active decisions that share a rare word."""
     having: dict[str, list[EntityId]] = defaultdict(list)
-    for key, said in active.items():
-        for word in words(" ".join((said.text, *said.alternatives))):
+    for key, decision in active.items():
+        for word in words(" ".join((decision.text, *decision.alternatives))):
             having[word].append(key)
     return [ids for ids in having.values() if len(ids) <= RARE]
 

@@ -328,13 +328,13 @@ def _observed(
     own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
     times = {t.number: t.time if t.time is not None else conversation.created_at for t in turns}
     asked = [find for find in finds if find.kind is Proposal.INSTRUCTION]
-    said = [(t, _spaced(t.text)) for t in turns if asked and not t.compaction]
+    spaced = [(t, _spaced(t.text)) for t in turns if asked and not t.compaction]
     for find in asked:
         turn, text = own.get(find.turn), statement(redactor.text(find.title))
         if turn is None or not text:
             continue
         words, before = _spaced(find.text), turn.text[: find.start].rstrip()
-        first = next((t for t, its_words in said if words in its_words), turn)
+        first = next((t for t, its_words in spaced if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
         # What is below a blank line may be pasted: it is observed, and in force once approved.

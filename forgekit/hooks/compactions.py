@@ -61,13 +61,13 @@ def at_turn_end(forge: Forge | None, given: HookInput) -> str:
     transcript = transcript_of(given) if given.session else None
     if transcript is None:
         return ""
-    size, seen = transcript.stat().st_size, local_state.told(root, given.session)
+    size, seen = transcript.stat().st_size, local_state.notices_of(root, given.session)
     if 0 <= size - seen.kept < EVERY:
         return ""
     from forgekit.agent_sessions import opened
     from forgekit.transcripts.kept_events import note
 
-    local_state.record_told(root, given.session, seen._replace(kept=size))
+    local_state.record_notices(root, given.session, seen._replace(kept=size))
     session = opened(forge, transcript)
     risk = session.meter.risk.value
     if risk == session.kept.risk:

@@ -117,7 +117,7 @@ def _edited(tool: Any) -> list[str]:
 
 def _governing(forge: Forge, given: HookInput, path: str) -> str:
     inside = relative(path, given.folder)
-    seen = local_state.told(forge.root, given.session)
+    seen = local_state.notices_of(forge.root, given.session)
     if inside in seen.files:
         return ""
     with forge.catalogue.held():
@@ -125,7 +125,7 @@ def _governing(forge: Forge, given: HookInput, path: str) -> str:
         opposed = forge.catalogue.opposed() if found else frozenset()
     if not found:
         return ""
-    local_state.record_told(forge.root, given.session, seen.with_file(inside))
+    local_state.record_notices(forge.root, given.session, seen.with_file(inside))
     rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
     rows.sort(key=lambda row: row[0] not in opposed)
     name = one_line(inside)[:_TITLE]
@@ -138,14 +138,14 @@ def _governing(forge: Forge, given: HookInput, path: str) -> str:
 
 def at_turn_end(forge: Forge, given: HookInput) -> str:
     """Say once per session that statements of it wait for a review."""
-    seen = local_state.told(forge.root, given.session)
+    seen = local_state.notices_of(forge.root, given.session)
     if seen.reminded or not given.session:
         return ""
     forge.catalogue.refresh()
     waiting = forge.catalogue.candidates_of(given.session)
     if not waiting:
         return ""
-    local_state.record_told(forge.root, given.session, seen.with_reminder())
+    local_state.record_notices(forge.root, given.session, seen.with_reminder())
     return f"{count(waiting, 'statement')} of this session may be a decision or a thread: `forgekit review`"
 
 

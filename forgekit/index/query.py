@@ -353,10 +353,10 @@ def saying(
     Only those that a block of another project may show; a word that more than so many have is left out.
     """
     query = """
-        WITH told AS (
+        WITH rare AS (
             SELECT word FROM telling WHERE word IN (SELECT value FROM json_each(:words))
             AND project != :project GROUP BY word HAVING count(*) <= :most)
-        SELECT word, e.id FROM told JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        SELECT word, e.id FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
         WHERE t.project != :project ORDER BY e.id
     """
     found: dict[str, list[EntityId]] = {}

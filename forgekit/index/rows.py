@@ -152,9 +152,9 @@ def _put_telling(db: sqlite3.Connection, row: int, decision: Decision) -> None:
     With those of its own text stands its project, if the blocks of other projects may show it.
     """
     project = None if decision.speculative else decision.project_uuid
-    told = dict.fromkeys(words(" ".join(decision.alternatives_rejected)))
-    told |= dict.fromkeys(words(decision.decision), project)
-    rows = [(word, row, of) for word, of in told.items()]
+    terms = dict.fromkeys(words(" ".join(decision.alternatives_rejected)))
+    terms |= dict.fromkeys(words(decision.decision), project)
+    rows = [(word, row, of) for word, of in terms.items()]
     db.executemany("INSERT INTO telling VALUES (?, ?, ?)", rows)
 
 

@@ -50,7 +50,7 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
     """
     plain = (_LINK.sub(lambda m: m[1] or m[2] or "", each).replace("`", "") for each in sentences)
     every = list(dict.fromkeys(" ".join(each.split()) for each in plain))
-    whole = [each for each in every if _tells(each) and len(each) <= limit]
+    whole = [each for each in every if _is_informative(each) and len(each) <= limit]
     if not whole:
         rest = " ".join(every) or " ".join(_LINK.sub(lambda m: m[1] or m[2] or "", text).split())
         whole = [brief(rest, limit)[:limit]] if rest else []
@@ -63,7 +63,7 @@ def conversation_text(stated: Iterable[str], *texts: str) -> str:
     return "\n\n".join(filter(None, (*sentences, *texts)))
 
 
-def _tells(sentence: str) -> bool:
+def _is_informative(sentence: str) -> bool:
     """Say whether a text is a sentence with words enough to be understood alone."""
     words = _WORDS.findall(sentence)
     letters = sum(map(str.isalpha, sentence))

@@ -6,7 +6,7 @@ validated* is the longest path of lineage edges from the conversations that last
 * every edge is one hop, however it was made, and counts once however often it was filed;
 * a partial compression ages only what was in its scope: what it lists as dropped;
 * after a person's validation only edges made since then count;
-* an ingested conversation and what archives tell of it are one (`one_talk`).
+* an ingested conversation and what archives tell of it are one (`same_conversations`).
 
 All of it is a function of the registry.
 """
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
-from forgekit.model.graph import Graph, arrows, one_talk, order
+from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry, Standing
 from forgekit.times import DAY_MS, Instant
@@ -134,7 +134,7 @@ class Ages:
     """Answers how old each decision of one registry is; the graph is put into order once."""
 
     def __init__(self, registry: Registry) -> None:
-        self._same = one_talk(registry)
+        self._same = same_conversations(registry)
         self._statements: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
         full: dict[EntityId, Instant] = {}
         archived: set[EntityId] = set()

@@ -135,9 +135,9 @@ class Derived:
 
     @cached_property
     def _same(self) -> dict[EntityId, EntityId]:
-        from forgekit.model.graph import one_talk
+        from forgekit.model.graph import same_conversations
 
-        return one_talk(self._registry)
+        return same_conversations(self._registry)
 
     @cached_property
     def _lineage(self) -> Graph:

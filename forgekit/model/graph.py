@@ -53,7 +53,7 @@ def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = Mappin
 
     Args:
         registry: all entities.
-        same: conversations that count as another (`one_talk`); an edge inside one is no arrow.
+        same: conversations that count as another (`same_conversations`); an edge inside one is no arrow.
     """
     return Graph.of(arrows(registry, same), (same.get(c.id, c.id) for c in registry.conversations))
 
@@ -188,7 +188,7 @@ class Hop:
     direction: Direction
 
 
-def one_talk(registry: Registry) -> dict[EntityId, EntityId]:
+def same_conversations(registry: Registry) -> dict[EntityId, EntityId]:
     """Map each conversation known from an archive to the ingested one that it is.
 
     They are one where one bears the platform's id of the other, or its id as such.
@@ -205,9 +205,9 @@ def one_talk(registry: Registry) -> dict[EntityId, EntityId]:
 def trace(registry: Registry, conversation: EntityId, direction: Direction = Direction.BOTH) -> list[Hop]:
     """Return every edge by which a conversation came about or goes on, oldest first, each once.
 
-    Conversations that are one (`one_talk`) count as one; an edge between them is a step inside its story.
+    `same_conversations` count as one; an edge between them is a step inside its story.
     """
-    same = one_talk(registry)
+    same = same_conversations(registry)
     ends = {
         e.id: tuple(same.get(end, end) for end in (e.source_conversation_id, e.target_conversation_id))
         for e in registry.lineage

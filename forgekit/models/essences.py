@@ -66,12 +66,12 @@ class ExtractiveDistiller:
             centre = body.mean(axis=0) + _TITLE * title
             near = (body @ centre).tolist()
             alike = (body @ body.T).tolist()
-            said = choose(own, near, alike, limit=limit, most=2 if limit == ESSENCE_LIMIT else 4)
+            text = choose(own, near, alike, limit=limit, most=2 if limit == ESSENCE_LIMIT else 4)
             kept: list[int] = []
             for one in sorted(range(len(named)), key=lambda i: (-float(words[i] @ centre), named[i])):
                 if all(float(words[one] @ words[other]) < _ALIKE for other in kept):
                     kept.append(one)
-            yield Essence(said, tuple(named[one] for one in kept[:_KEPT]))
+            yield Essence(text, tuple(named[one] for one in kept[:_KEPT]))
 
 
 _TEXT = {"type": "string"}

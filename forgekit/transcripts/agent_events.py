@@ -145,16 +145,16 @@ class EventReader:
             return
         misused = failed and text.startswith(_MISUSED)
         change = "created" if data.get("type") == "create" else ""
-        told = text if failed and not misused else ""
+        error = text if failed and not misused else ""
         if name == "Bash" and not failed and (report := _REPORTS.search(text, 0, _OUTPUT)):
-            told = text[report.start() : report.start() + 2 * _ERROR].partition("\n")[0]
+            error = text[report.start() : report.start() + 2 * _ERROR].partition("\n")[0]
         yield Event(
             what=What.RESULT,
             id=key,
             name="misused" if misused else "",
             failed=failed,
             change=change,
-            text=_kept(told, _ERROR),
+            text=_kept(error, _ERROR),
         )
         if not failed and own:
             yield from _answers(name, data, uuid)

@@ -28,7 +28,7 @@ from forgekit.transcripts.values import (
     text_of,
 )
 
-LONGEST_TALK = 64 * 1024 * 1024
+LONGEST_CONVERSATION = 64 * 1024 * 1024
 MOST_SESSIONS = 10_000
 TOO_MANY_SESSIONS = "more than 10,000 sessions in one file; give one transcript at a time"
 
@@ -87,7 +87,7 @@ def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:
         found = record if isinstance(record, Problem) else file.take(record, number)
         if found is not None:
             yield found
-        if file.size > LONGEST_TALK:
+        if file.size > LONGEST_CONVERSATION:
             message = "more than 64 MB of messages; the rest of the file was left out"
             yield problem("talk-too-long", message, number)
             break

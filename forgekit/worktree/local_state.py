@@ -86,7 +86,7 @@ def _hash(path: Path | str) -> str:
         return ""
 
 
-class ToldSession(NamedTuple):
+class SessionNotices(NamedTuple):
     """The notices that one session had.
 
     Attributes:
@@ -99,26 +99,28 @@ class ToldSession(NamedTuple):
     reminded: bool = False
     kept: int = 0
 
-    def with_file(self, path: str) -> ToldSession:
+    def with_file(self, path: str) -> SessionNotices:
         """Return it with one file more; the oldest are forgotten."""
         return self._replace(files=(*self.files, path)[-_MOST_FILES:])
 
-    def with_reminder(self) -> ToldSession:
+    def with_reminder(self) -> SessionNotices:
         """Return it as one that was reminded."""
         return self._replace(reminded=True)
 
 
-def told(root: Path | None, session: str) -> ToldSession:
+def notices_of(root: Path | None, session: str) -> SessionNotices:
     """Return the notices that a session had; none where that is not known."""
     with contextlib.suppress(ValueError, TypeError, KeyError):
-        data = read_json(_told_path(root, session))
-        return ToldSession(tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0)))
-    return ToldSession()
+        data = read_json(_notices_path(root, session))
+        return SessionNotices(
+            tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0))
+        )
+    return SessionNotices()
 
 
-def record_told(root: Path | None, session: str, had: ToldSession) -> None:
+def record_notices(root: Path | None, session: str, had: SessionNotices) -> None:
     """Keep the notices that a session had, and forget the sessions that were written longest ago."""
-    path = _told_path(root, session)
+    path = _notices_path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, had._asdict())
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
@@ -126,6 +128,6 @@ def record_told(root: Path | None, session: str, had: ToldSession) -> None:
         each.unlink(missing_ok=True)
 
 
-def _told_path(root: Path | None, session: str) -> Path:
+def _notices_path(root: Path | None, session: str) -> Path:
     name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return sessions_dir(root) / f"{name}.json"

@@ -22,7 +22,7 @@ from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge, WriteOptions
 from forgekit.model.entities import CandidateStatus, Conversation, Proposal, Thread, ThreadStatus, in_order
-from forgekit.model.graph import one_talk, trace
+from forgekit.model.graph import same_conversations, trace
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
 from forgekit.models.encoder import Missing
@@ -130,7 +130,7 @@ def test_any_order_gives_one_registry_and_one_trace(tmp_path: Path) -> None:
         seen.append(files(root))
         registry = opened(root).registry()
         talk = opened(root).resolve("Beta-0001", Kind.CONVERSATION)
-        same = one_talk(registry)
+        same = same_conversations(registry)
         ends = [
             tuple(
                 same.get(end, end) for end in (h.edge.source_conversation_id, h.edge.target_conversation_id)
@@ -206,7 +206,7 @@ def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> N
     sync_compression(opened(repository), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())])
     registry = opened(repository).registry()
     stand_in = registry.archives[0].conversation_id
-    assert one_talk(registry) == {stand_in: report.filed[0].conversation.id}
+    assert same_conversations(registry) == {stand_in: report.filed[0].conversation.id}
     found = registry.get(stand_in)
     assert isinstance(found, Conversation)
     assert found.external_id == "alpha-session"

@@ -13,9 +13,9 @@ from forgekit.model.graph import (
     Graph,
     cycles,
     lineage_graph,
-    one_talk,
     order,
     reach,
+    same_conversations,
     trace,
 )
 from forgekit.model.registry import Registry
@@ -127,8 +127,11 @@ def test_conversations_that_count_as_one_are_one_node() -> None:
 def test_conversations_of_one_platform_id_are_the_first_ingested_one_and_without_one_none() -> None:
     told = [replace(c, external_id="platform") for c in chain("a", "b", "c")]
     first, second, archived = (replace(told[0], source="claude"), replace(told[1], source="claude"), told[2])
-    assert one_talk(Registry.of(told)) == {}
-    assert one_talk(Registry.of([first, second, archived])) == {second.id: first.id, archived.id: first.id}
+    assert same_conversations(Registry.of(told)) == {}
+    assert same_conversations(Registry.of([first, second, archived])) == {
+        second.id: first.id,
+        archived.id: first.id,
+    }
 
 
 def test_an_edge_inside_one_story_is_no_step_of_a_trace() -> None:

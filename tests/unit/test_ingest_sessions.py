@@ -256,7 +256,7 @@ def test_records_without_a_session_are_named() -> None:
 
 
 def test_too_much_talk_and_too_many_sessions_end_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code, "LONGEST_TALK", 10)
+    monkeypatch.setattr(claude_code, "LONGEST_CONVERSATION", 10)
     told, talk = read(user(1, "x" * 20), user(2, "never read"))
     assert isinstance(told, Problem)
     assert (told.message, told.line) == ("more than 64 MB of messages; the rest of the file was left out", 1)
