@@ -10,9 +10,11 @@
     |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
     |- SecretError             a text to be written holds what looks like a secret
+    |   |- UnsentSecretError   a commit to be pushed holds one
     `- StoreError              the repository cannot be read or written
        |- NoRegistryError      no forgekit.toml here or above
        |- RepositoryError      not a git repository, or one of a kind that cannot be served
+       |  |- UnsoundError      what is to be pushed holds errors
        |  `- RemoteError       the remote repository cannot be reached or refuses
        |- DirtyFileError       a file to be written holds uncommitted work
        |- ChangedError         the entity has changed since it was read
@@ -128,6 +130,19 @@ class SecretError(ForgeError):
         )
 
 
+class UnsentSecretError(SecretError):
+    """A commit that is to be pushed holds what looks like a secret; arguments as of SecretError."""
+
+    def __init__(self, *, path: str, line: int, commit: str, rule: str, name: str) -> None:
+        self.name = name
+        ForgeError.__init__(
+            self,
+            f"{path}:{line} of commit {commit[:10]} looks like a secret ({rule} {name}), and nothing was "
+            f"pushed; take it out of that commit (`git rebase -i {commit[:10]}^`), or add {name} to "
+            "`allowed_secrets` in forgekit.toml",
+        )
+
+
 class StoreError(ForgeError):
     """The repository cannot be read or written."""
 
@@ -143,6 +158,19 @@ class NoRegistryError(StoreError):
 
 class RepositoryError(StoreError):
     """Not a git repository, or one of a kind that cannot be served."""
+
+
+class UnsoundError(RepositoryError):
+    """What is to be pushed holds errors that `forgekit check` reports.
+
+    Args:
+        errors: a line each.
+    """
+
+    def __init__(self, errors: Sequence[str]) -> None:
+        shown = "".join(f"\n  {line}" for line in errors[:10])
+        more = f"\n  and {len(errors) - 10} more" if len(errors) > 10 else ""
+        super().__init__(f"not pushed, since this must be fixed first (see `forgekit check`):{shown}{more}")
 
 
 class RemoteError(RepositoryError):

@@ -18,18 +18,26 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.change import superseding
-from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryError, WriteError
+from forgekit.errors import (
+    ForgeError,
+    FormatError,
+    RemoteError,
+    RepositoryError,
+    UnsentSecretError,
+    UnsoundError,
+    WriteError,
+)
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
 from forgekit.git.commits import build_commit
-from forgekit.git.remote import Joined, Remote, commits_with, fetch, join, merges, push, upstream
+from forgekit.git.remote import Joined, Remote, commits_with, fetch, join, merges, push, unsent, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
@@ -39,9 +47,12 @@ from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
 from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind
+from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
+from forgekit.text.secrets import SecretFinding, find
+from forgekit.upkeep.check import check
 from forgekit.worktree import files
 
 ATTEMPTS = 20
@@ -72,6 +83,7 @@ class Synced:
         conflicts: fields for a person to choose.
         outlived: ends and times that a merge rule overrode; the history holds them.
         rivals: conflicts between decisions that were revised in two clones.
+        errors: in what came in.
     """
 
     remote: Remote
@@ -82,6 +94,7 @@ class Synced:
     conflicts: tuple[FileConflict, ...]
     outlived: tuple[FileConflict, ...]
     rivals: tuple[Conflict, ...]
+    errors: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,6 +162,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         sent = tip is not None and theirs != tip
         if not sent or dry_run or tip is None:
             break
+        _require_sound(forge, tip, theirs)
         try:
             push(repository, remote, tip)
             break
@@ -162,7 +176,41 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
                 time.sleep(_PAUSE_SECONDS)
             if theirs == before or attempt == ATTEMPTS - 1:
                 raise
-    return _report(remote, repository.tip(), outcomes, sent=sent)
+    found = _report(remote, repository.tip(), outcomes, sent=sent)
+    came = [path for path in found.received if files.entity_of_path(path) is not None]
+    there = {path: (forge.root / path).is_file() for path in came} if not dry_run else {}
+    errors = _errors(forge, [p for p in there if there[p]], [p for p in there if not there[p]])
+    return replace(found, errors=errors)
+
+
+def _require_sound(forge: Forge, tip: str, theirs: str | None) -> None:
+    """Refuse to push what people committed without forgekit, if it holds a secret or an error.
+
+    Raises UnsentSecretError, UnsoundError.
+    """
+    repository = forge.store.repository
+
+    def secrets(blob: str | None, known: Iterable[str] = ()) -> Sequence[SecretFinding]:
+        text = repository.read_blob(blob).decode("utf-8", "replace") if blob else ""
+        return find(text, {*forge.allowed, *known})
+
+    paths: dict[str, bool] = {}
+    for file in unsent(repository, tip, [theirs] if theirs else [], f"{_OP[0]}: "):
+        for found in secrets(file.blob, (each.fingerprint for each in secrets(file.before))):
+            raise UnsentSecretError(
+                path=file.path, line=found.line, commit=file.commit, rule=found.rule, name=found.fingerprint
+            )
+        paths[file.path] = file.blob is not None
+    gone = [path for path in paths if not paths[path]]
+    if errors := _errors(forge, [path for path in paths if paths[path]], gone):
+        raise UnsoundError([str(problem) for problem in errors])
+
+
+def _errors(forge: Forge, paths: Sequence[str], removed: Sequence[str] = ()) -> tuple[Problem, ...]:
+    if not (paths or removed):
+        return ()
+    found = (p for p in check(forge, paths, removed).problems if p.severity is Severity.ERROR)
+    return tuple(p for p in found if p.code != "conflicting-edits")  # a sync names them, and shares them
 
 
 def _require_ready(forge: Forge, repository: Repository) -> None:

@@ -7,7 +7,7 @@ because the parent has come, is renamed: its file's edits and every reference to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,12 +36,21 @@ class ChangeSet:
     conflicts: tuple[tuple[EntityId, FieldConflict], ...]
 
 
-def settle(before: FoldResult, after: FoldResult, ours: Registry) -> ChangeSet:
-    """Merge what the archives now state into the files as they are."""
+def settle(
+    before: FoldResult, after: FoldResult, ours: Registry, replaced: Collection[EntityId] = ()
+) -> ChangeSet:
+    """Merge what the archives now state into the files as they are.
+
+    Args:
+        replaced: archives that another text took the place of; what people did with an entity that the old
+            one stated stays with that entity.
+    """
     renamed = {
         old: after.mentions[mention]
         for mention, old in before.mentions.items()
-        if old not in after.entities and after.mentions.get(mention, old) != old
+        if old not in after.entities
+        and after.mentions.get(mention, old) != old
+        and (mention[0] not in replaced or ours.get(old) == before.entities[old])
     }
     base = _moved(before.entities, renamed)
     files = _moved(ours.entities, renamed)

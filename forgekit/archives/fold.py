@@ -42,6 +42,7 @@ from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, P
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
+from forgekit.text.words import shared
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
@@ -116,6 +117,13 @@ def abbreviates(a: str, b: str) -> bool:
     one, other = set(_WORD.findall(match_key(a))), set(_WORD.findall(match_key(b)))
     small, large = sorted((one, other), key=len)
     return len(small) >= 2 and small <= large
+
+
+def _adds_words(known: str, text: str) -> bool:
+    """Say whether a text has words that the known one has not; a remark that punctuation parts is none."""
+    one, other = match_key(known), match_key(text)
+    whole = re.search(rf"(?<!\w){re.escape(one)}(?!\s*\w)", other)
+    return whole is None and not set(_WORD.findall(other)) <= set(_WORD.findall(one))
 
 
 @dataclass(slots=True)
@@ -243,7 +251,9 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
-        for decision in text.decisions:
+        decisions = tuple(self.with_old_version(archive, each) for each in text.decisions)
+        self.texts[archive.id] = replace(text, decisions=decisions)
+        for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
         for thread in text.threads:
             self.add_statement(archive, self.threads, thread, lineage)
@@ -264,8 +274,30 @@ class _Fold:
                 return
             entity = made
             entities.index.add(entity, archive.project_uuid, text)
+        elif entity == entities.index.named(record.entity) and _adds_words(
+            entities.index.texts[entity], text
+        ):
+            message = f"{record.entity} is registered in other words, which it keeps"
+            self.note(archive, record.line, "kept-words", message)
         entities.history(entity, archive, record).statements.append((archive, record))
         self.own[archive.id][record.local_id] = entity
+
+    def with_old_version(self, archive: Archive, record: DecisionRecord) -> DecisionRecord:
+        """Return a record that names a decision by its short id alone, as revising it if it adds words."""
+        index, text = self.decisions.index, statement(record.text)
+        named = index.named(record.entity) if record.local_id == record.entity else None
+        if (
+            named is None
+            or index.projects[named] != archive.project_uuid
+            or index.by_key.get(match_key(text))
+        ):
+            return record
+        ended = record.status is not None and record.status.ended
+        if ended or not _adds_words(index.texts[named], text) or not shared(index.texts[named], text):
+            return record
+        message = f"{record.entity} has other words here, which were registered as its new version"
+        self.note(archive, record.line, "reworded", message)
+        return replace(record, entity=None, revises=(*record.revises, record.local_id))
 
     def match(
         self,

@@ -203,8 +203,10 @@ def _click_type(argument: Argument) -> click.ParamType | Callable[[str], object]
             return _date
         case Type.STATEMENT:
             return _statement
-        case _:
+        case Type.FLAG | Type.OFF | Type.SWITCH:
             return None
+        case _:
+            return _text
 
 
 PATH = click.Path(readable=False, allow_dash=True)
@@ -225,10 +227,20 @@ def _date(value: str) -> Instant:
     return moment
 
 
+def _text(value: str) -> str:
+    """Return what was typed; refuse bytes that are no text in UTF-8, which would be lost."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        shown = value.encode("utf-8", "replace").decode()[:60]
+        raise click.BadParameter(f"{shown!r} is no text in UTF-8; set the terminal to UTF-8") from None
+    return value
+
+
 def _statement(value: str) -> str:
     """Return a text of one line; `-` reads it from standard input."""
     if value != "-":
-        return value
+        return _text(value)
     if sys.stdin.isatty():
         console.info("type the text, then press Ctrl-D")
     try:

@@ -99,10 +99,13 @@ def _print_archives(report: SyncReport, to: Any) -> None:
         for line in _remarks(filed):
             to(f"  {line}")
     for entity, conflict in report.conflicts:
-        to(
-            f"  {entity}: {conflict.field or 'the file'} was changed by hand and by the archive, each in its "
-            "own way; the file stays as it is"
-        )
+        name = f"{short_id(entity.kind, entity.id)} “{console.one_line(entity.title)[:80]}”"
+        if conflict.field:
+            to(f"  {name}: {conflict.field} was changed by hand and by the archive; the file keeps the edit")
+        elif conflict.winner is None:
+            to(f"  {name} was deleted by hand; it stays deleted")
+        else:
+            to(f"  {name} is stated by no archive any more, and was changed since; its file stays")
     for line in report.passed_over:
         console.info(f"passed over: {line}")
     console.info(done(report.outcome, "already filed: nothing to do"))

@@ -146,7 +146,7 @@ def sync(call: Call) -> int:
         found: Synced = call.result()
     if not call.printed_json(found, dry_run=dry_run):
         _print_sync(found, dry_run=dry_run)
-    return int(bool(found.conflicts or found.rivals))
+    return int(bool(found.conflicts or found.rivals or found.errors))
 
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:
@@ -177,6 +177,8 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
             f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
             f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
         )
+    for problem in found.errors:
+        console.data(f"error: {problem}")
     files = console.count(len(found.received), "file")
     sent = "would be pushed" if dry_run and found.sent else "pushed" if found.sent else "nothing to push"
     console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")

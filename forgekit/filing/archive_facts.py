@@ -113,8 +113,10 @@ def refold(
     before = gather(fold(filed, manual), remembered)
     if not new and imported is None:
         return Refolded(before, before, ChangeSet((), (), {}, ()))
-    replaced = {archive.id for archive, _ in new}
+    present, replaced = {archive.id for archive, _ in filed}, {archive.id for archive, _ in new}
     kept = (fact for fact in filed if fact[0].id not in replaced)
     after = gather(fold([*kept, *new], manual), imported or remembered)
-    changes = ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours)
+    changes = (
+        ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours, present & replaced)
+    )
     return Refolded(before, after, changes)

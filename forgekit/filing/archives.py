@@ -126,7 +126,7 @@ class SyncReport:
     changed: tuple[Entity, ...]
     removed: tuple[Entity, ...]
     ended: tuple[Thread, ...]
-    conflicts: tuple[tuple[EntityId, FieldConflict], ...]
+    conflicts: tuple[tuple[Entity, FieldConflict], ...]
     passed_over: tuple[str, ...]
     refused: tuple[ForgeError, ...]
 
@@ -359,7 +359,9 @@ def sync_compression(
             and e.status.ended
             and ((before := decided.ours.find(Thread, e.id)) is None or not before.status.ended)
         ),
-        conflicts=changes.conflicts,
+        conflicts=tuple(
+            (ours.get(key) or decided.folded.after.entities[key], one) for key, one in changes.conflicts
+        ),
         passed_over=tuple(map(str, passed_over)),
         refused=tuple(refused),
     )

@@ -333,13 +333,13 @@ def _observed(
         turn, text = own.get(find.turn), statement(redactor.text(find.title))
         if turn is None or not text:
             continue
-        words, before = _spaced(find.text), turn.text[: find.start].rstrip()
+        words, before = _spaced(find.text), turn.text[: find.start].lstrip()
         first = next((t for t, its_words in spaced if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
         # What is below a blank line may be pasted: it is observed, and in force once approved.
-        sure = 0.0 if _BLANK.search(before.lstrip()) else find.confidence
-        if sure >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
+        sure = 0.0 if _BLANK.search(before) else find.confidence
+        if sure >= EXPLICIT or not before.rstrip()[-1:].isalnum():  # a clause, not a part of one
             yield observed(conversation, text, sure, find.turn, times[find.turn])
     for turn in turns:
         for each in turn.corrections:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
@@ -25,6 +26,7 @@ from forgekit.git.repository import Repository
 from forgekit.merge.merge import MergedFile, merge_file
 from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.worktree.files import entity_of_path
+from forgekit.worktree.roots import TOPS
 
 _NAME = re.compile(r"\w[^\x00-\x20~^:?*\[\\\x7f]{0,200}")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
@@ -179,6 +181,34 @@ def commits_with(repository: Repository, tip: str, without: Iterable[str], line:
     return [str(commit.id) for commit in found if line.encode() in commit.raw_message.splitlines()]
 
 
+class UnsentFile(NamedTuple):
+    """A file that a commit changes: its path below the registry's root, and its blobs; None for no file."""
+
+    commit: str
+    path: str
+    before: str | None
+    blob: str | None
+
+
+def unsent(repository: Repository, tip: str, without: Iterable[str], line: str) -> Iterator[UnsentFile]:
+    """Yield what the commits that a tip alone holds, and whose message lacks a line, change in the registry.
+
+    What a merge has from one of its parents is left out.
+    """
+    for commit in _history(repository, tip, without):
+        if any(each.startswith(line.encode()) for each in commit.raw_message.splitlines()):
+            continue
+        trees = [parent.tree for parent in commit.parents]
+        delta_of = trees[0].diff_to_tree(commit.tree) if trees else commit.tree.diff_to_tree(swap=True)
+        for delta in delta_of.deltas:
+            path = delta.new_file.path
+            old, new = _entry(trees[0] if trees else None, path), _entry(commit.tree, path)
+            others = [_entry(tree, path) for tree in trees[1:]]
+            if path.startswith(tuple(f"{repository.prefix}{top}/" for top in TOPS)) and new not in others:
+                blobs = (str(each[0]) if each and each[1] in _PLAIN else None for each in (old, new))
+                yield UnsentFile(str(commit.id), path.removeprefix(repository.prefix), *blobs)
+
+
 def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterable[pygit2.Commit]:
     walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
     for commit in without:
@@ -265,9 +295,9 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
     return out
 
 
-def _entry(tree: pygit2.Tree, path: str) -> _Entry:
+def _entry(tree: pygit2.Tree | None, path: str) -> _Entry:
     """Return id and mode of what a tree has at a path, or None."""
-    found = tree[path] if path and path in tree else None
+    found = tree[path] if tree is not None and path and path in tree else None
     return None if found is None else (found.id, found.filemode)
 
 

@@ -625,7 +625,7 @@ def filed(found: Any, *, dry_run: bool, findings: _Findings = ()) -> Json:
         "created": ids(found.created),
         "changed": ids(found.changed),
         "removed": ids(found.removed),
-        "conflicts": [{"id": entity, "field": edit.field} for entity, edit in found.conflicts],
+        "conflicts": [{"id": entity.id, "field": edit.field} for entity, edit in found.conflicts],
         "contradictions": [finding_view(finding, loser) for finding, loser in findings],
         "passed_over": list(found.passed_over),
         "refused": list(map(str, found.refused)),
@@ -756,6 +756,7 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "conflicts": [_merged(item) for item in found.conflicts],
         "outlived": [_merged(item) for item in found.outlived],
         "rivals": [to_fields(item) for item in found.rivals],
+        "errors": [problem(p) for p in found.errors],
     }
 
 

@@ -22,7 +22,7 @@ def template(folder: Path, entities: Sequence[Entity]) -> Path:
 
 def record(root: Path, *entities: Entity) -> None:
     """Commit entities as they are."""
-    change = Change(writes=entities, subject="edit: by a test")
+    change = Change(writes=entities, subject="edit: by a test", trailers=(("Forgekit-Op", "edit"),))
     Forge.open(root).store.commit(lambda: change)
 
 

@@ -107,6 +107,13 @@ def test_an_unknown_tag(cli: Cli, registry: Path) -> None:
     assert ran.err.startswith("forgekit: no archive answers to 'NOWHERE_RESULT'")
 
 
+def test_typed_bytes_that_are_no_utf_8_are_refused(cli: Cli, registry: Path) -> None:
+    for arguments in (("new", "caf\udce9"), ("new", "x", "--project", "caf\udce9")):
+        ran = _refused(cli, registry, "decision", *arguments)
+        assert ran.code == 2
+        assert "'caf?' is no text in UTF-8; set the terminal to UTF-8\n" in ran.err
+
+
 @pytest.mark.parametrize(
     "name", ["dec_000000000000", "018bcfe5-6800-8f8f-b518-b34bfcd74276", "\x1b[2J", "%", "' --"]
 )

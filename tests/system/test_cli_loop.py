@@ -134,6 +134,20 @@ def test_a_corrected_text_takes_the_place_of_the_filed_one(registry: Path, cli: 
     assert cli("check").code == 0
 
 
+def test_a_person_s_verdict_stays_with_the_text_that_it_was_given_on(registry: Path, cli: Cli) -> None:
+    more = "\n## Decisions\n\n#### D001: Use {0}\n**Decision:** Use {0} as the broker.\n"
+    cli("sync-compression", "-", stdin=_archive(1, more.format("Kafka")), root=registry)
+    name = cli("decision", "list").out.split("\t")[0]
+    cli("decision", "invalidate", name, "--reason", "Too much to run")
+    ran = cli("sync-compression", "-", "--replace", stdin=_archive(1, more.format("NATS")))
+    assert ran.out.splitlines()[-1] == (
+        f"  {name} “Use Kafka as the broker.” is stated by no archive any more, and was changed since; "
+        "its file stays"
+    )
+    rows = [row.split("\t")[1:4:2] for row in cli("decision", "list").out.splitlines()]
+    assert sorted(rows) == [["active", "Use NATS as the broker"], ["invalidated", "Use Kafka as the broker"]]
+
+
 def test_an_archive_without_ids_says_how_many_records_were_read(registry: Path, cli: Cli) -> None:
     text = "# Archive\n\nTag: A_B\n\n## Decisions\n\n- We bake twice a week\n- We buy flour at the mill\n"
     ran = cli("sync-compression", "-", "--project", "Bakery", stdin=text.encode(), root=registry)

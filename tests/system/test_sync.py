@@ -15,7 +15,7 @@ from cli_runner import Cli
 from clone_schedules import SEEDS
 from git_clones import record, tree
 from repositories import BORN, decision, git, path_of_text
-from sample_entities import archive, conflict, conversation
+from sample_entities import PROJECT, archive, conflict, conversation
 
 from forgekit import sharing as sync_module
 from forgekit.errors import DirtyFileError
@@ -147,7 +147,7 @@ def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, P
 
 def test_a_conflict_in_an_archive_is_chosen_in_its_front_matter(pair: tuple[Path, Path], cli: Cli) -> None:
     filed = archive(conversation("Resource ids"))
-    record(pair[0], conversation("Resource ids"), filed)
+    record(pair[0], PROJECT, conversation("Resource ids"), filed)
     for root in (*pair, pair[0]):
         assert cli("sync", root=root).code == 0
     for root, mode in zip(pair, (CompressionMode.LOSSY, CompressionMode.PARTIAL), strict=True):
@@ -545,6 +545,7 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
             }
         ],
         "rivals": [],
+        "errors": [],
     }
 
 
@@ -777,3 +778,38 @@ def test_a_registry_inside_a_larger_repository_is_left_to_git(tmp_path: Path, cl
     )
     said = git(tmp_path, "check-attr", "merge", "docs/registry/threads/2026-01/x.md")
     assert said == "docs/registry/threads/2026-01/x.md: merge: forgekit\n"
+
+
+def test_what_a_person_committed_is_pushed_without_secrets_and_errors_alone(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    file = one / PATH_A
+    good = file.read_text("utf-8")
+    file.write_text(f"{good}\nghp_{'a1B2c3D4e5' * 3}f6G7h8\n", "utf-8")
+    git(one, "commit", "-qam", "Add a note")
+    bad = git(one, "rev-parse", "HEAD").strip()
+    file.write_text(good, "utf-8")
+    git(one, "commit", "-qam", "Take it out")
+    ran = cli("sync", root=one)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith(f"forgekit: {PATH_A}:")
+    assert f" of commit {bad[:10]} looks like a secret (" in ran.err
+    (name,) = re.findall("[0-9a-f]{8}(?=[)])", ran.err)
+    assert ran.err.endswith(
+        f", and nothing was pushed; take it out of that commit (`git rebase -i {bad[:10]}^`), "
+        f"or add {name} to `allowed_secrets` in forgekit.toml\n"
+    )
+    git(one, "reset", "-q", "--hard", "HEAD~2")
+    file.write_text(good.replace("status: active", "status: Active"), "utf-8")
+    git(one, "commit", "-qam", "Edit")
+    ran = cli("sync", root=one)
+    assert ran.code == 1
+    assert ran.err.startswith(
+        f"forgekit: not pushed, since this must be fixed first (see `forgekit check`):\n  {PATH_A}:"
+    )
+    assert git(one, "rev-parse", "origin/main") == git(two, "rev-parse", "HEAD")
+    git(one, "push", "-q", "origin", "main")
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    assert ran.out.splitlines()[1].startswith(f"error: {PATH_A}:")

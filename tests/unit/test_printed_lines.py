@@ -134,6 +134,29 @@ def test_an_id_that_is_not_known_or_reads_otherwise_is_named_with_its_line() -> 
     ]
 
 
+def test_a_decision_named_by_its_id_with_more_words_is_a_new_version() -> None:
+    archive, text = child(
+        f"### {D002}: Amounts are integers and cents",
+        f"### {D001}: Keys are time-ordered",
+        f"- {T001}: Which host, and who pays for it?",
+    )
+    for pairs in ([PARENT, (archive, text)], [(archive, text), PARENT]):
+        result = fold(pairs)
+        old = result.entities[ALONE.mentions[PARENT[0].id, "D002"]]
+        new = result.entities[result.mentions[archive.id, D002]]
+        assert isinstance(old, Decision)
+        assert (old.status.value, old.superseded_by, new.title) == (
+            "revised",
+            new.id,
+            "Amounts are integers and cents",
+        )
+        assert found(result, Thread) == ["Which host?"]
+        assert problems(result, archive) == [
+            f"9: {D002} has other words here, which were registered as its new version",
+            f"11: {T001} is registered in other words, which it keeps",
+        ]
+
+
 def test_what_another_project_has_is_not_known() -> None:
     archive, text = filed("PORTAL_TAG", "2026-03-09", f"- {D001}: Keys are ordered\n", "Portal")
     said = fold([PARENT, (archive, text)])
