@@ -145,7 +145,10 @@ def test_a_person_s_verdict_stays_with_the_text_that_it_was_given_on(registry: P
         "its file stays"
     )
     rows = [row.split("\t")[1:4:2] for row in cli("decision", "list").out.splitlines()]
-    assert sorted(rows) == [["active", "Use NATS as the broker"], ["invalidated", "Use Kafka as the broker"]]
+    assert sorted(rows) == [
+        ["active", "Use NATS as the broker."],
+        ["invalidated", "Use Kafka as the broker."],
+    ]
 
 
 def test_an_archive_without_ids_says_how_many_records_were_read(registry: Path, cli: Cli) -> None:
