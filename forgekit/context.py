@@ -14,6 +14,7 @@ from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
 from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
+from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -204,7 +205,7 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list
             conflict = (
                 " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else " [IN AN OPEN CONFLICT]"
             )
-            mark = conflict if found.id in blocked else ""
+            mark = (conflict if found.id in blocked else "") + unsettled(found)
             head = (
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): "

@@ -20,6 +20,7 @@ from forgekit.conflict.pairs import superseded
 from forgekit.errors import RuleError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
+from forgekit.merge import conflicting_edits
 from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -141,7 +142,9 @@ def revise(
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (require_active(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
-        body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
+        body, _ = conflicting_edits.taken(old.body)
+        if rationale is not None:
+            body = with_section(body, "Rationale", rationale)
         new = replace(
             _with_tier(old, tier),
             decision_id=new_id,

@@ -43,12 +43,13 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge as merge_entity
-from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
-from forgekit.model.entities import Conflict, Decision, Entity, entity_path
+from forgekit.merge.revisions import SUCCESSORS, SUPERSEDED, completed, recorded, reinstated
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
+from forgekit.model.rules import with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.text.secrets import SecretFinding, find
@@ -82,7 +83,8 @@ class Synced:
         diff: unified; on a dry run only.
         conflicts: fields for a person to choose.
         outlived: ends and times that a merge rule overrode; the history holds them.
-        rivals: conflicts between decisions that were revised in two clones.
+        rivals: conflicts between decisions that were revised in two clones, and verdicts that two clones gave
+            in different ways.
         errors: in what came in.
     """
 
@@ -364,6 +366,11 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
                     writes[key] = decision
                     out.explained.add(entity_path(decision))
                     out.rivals |= {one.id: one for one in rivals if get(one.id) is None}
+        for entity in _reopened(ours.conflicts, get):
+            writes[entity.id] = entity
+            if isinstance(entity, Conflict):
+                out.explained.add(entity_path(entity))
+                out.rivals[entity.id] = entity
         out.rivals |= {one.id: one for one in completed((*ours.conflicts, *out.rivals.values()), get)}
         writes |= out.rivals
         for ended in _breaking_cycles(sides.changed, get):
@@ -378,6 +385,20 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
         )
 
     return forge.commit(decide)
+
+
+def _reopened(
+    conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]
+) -> Iterator[Conflict | Decision]:
+    """Yield the verdicts in which two clones kept different sides as open again, with both sides in force."""
+    for conflict in conflicts:
+        if conflict.kept is None or "kept" not in conflicting_edits.fields_in_conflict(conflict):
+            continue
+        rest, _ = conflicting_edits.taken(conflict.body)
+        yield replace(conflict, status=ConflictStatus.OPEN, kept=None, reason=None, body=rest)
+        for side in map(get, conflict.sides):
+            if isinstance(side, Decision) and side.superseded_by in conflict.sides:
+                yield replace(reinstated(side)[0], body=with_section(side.body, SUPERSEDED, ""))
 
 
 def _breaking_cycles(
@@ -453,7 +474,7 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
         (p, one)
         for p, f in merged
         for one in f.conflicts
-        if p not in explained or one.field not in SUCCESSORS
+        if p not in explained or one.field not in {*SUCCESSORS, "kept", "reason"}
     ]
     found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
     rivals = {key: one for fold in folds for key, one in fold.rivals.items()}

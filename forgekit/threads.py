@@ -22,9 +22,10 @@ from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import with_section
-from forgekit.times import Instant, format_instant
+from forgekit.model.rules import one_line, section, with_section
+from forgekit.times import Instant, format_date, format_instant
 
+_EARLIER = "Earlier resolutions"
 _MORE = "--content"
 _VERBS = {
     ThreadStatus.OPEN: "reopen",
@@ -185,13 +186,17 @@ def _in_state(
             f"{short} is {thread.status.value} since {format_instant(thread.updated_at)}, and "
             f"{format_instant(at)} lies before that; say a later --at, or leave it out"
         )
+    body = thread.body
+    if not status.ended and thread.resolution:  # a reopened thread still says how it ended before
+        before = f"- {format_date(thread.updated_at)}, {thread.status.value}: {one_line(thread.resolution)}"
+        body = with_section(body, _EARLIER, f"{section(body, _EARLIER)}\n{before}".strip("\n"))
     return replace(
         thread,
         status=status,
         resolved_in=source if status.ended else None,
         conversation_ids=_with(thread.conversation_ids, source),
         updated_at=at if at is not None else max(now, thread.updated_at),
-        body=with_section(thread.body, "Resolution", resolution),
+        body=with_section(body, "Resolution", resolution),
     )
 
 

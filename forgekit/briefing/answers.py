@@ -19,6 +19,7 @@ from forgekit.ids import EntityId
 from forgekit.insight.project_state import called, ended_note, last_successor, since
 from forgekit.insight.question import Command, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.archive_record import (
     ArchiveText,
     ArtifactRecord,
@@ -78,6 +79,7 @@ def decision_line(decision: Decision) -> str:
     return (
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
         f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
+        f"{unsettled(decision)}"
     )
 
 

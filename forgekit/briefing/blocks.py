@@ -27,6 +27,7 @@ from forgekit.insight.project_state import (
     titles,
 )
 from forgekit.insight.views import Derived
+from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry, Standing
@@ -230,9 +231,10 @@ class _Rows:
         """Say whether the archive that is continued has it."""
         return entity in self._own
 
-    def new(self, entity: Decision | Thread) -> str:
-        """Return a mark for what began after the archive, else ""."""
-        return " NEW" if self._since is not None and entity.created_at > self._since else ""
+    def marks(self, entity: Decision | Thread) -> str:
+        """Return marks for what two clones changed apart, and for what began after the archive."""
+        new = " NEW" if self._since is not None and entity.created_at > self._since else ""
+        return unsettled(entity) + new
 
     def source(self, entity: Decision | Thread) -> str:
         """Return where an entity comes from: an archive's tag or a conversation, and the date."""
@@ -331,7 +333,7 @@ def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def row(thread: Thread) -> BlockRow:
         blocked = ", ".join(blocker(b) for b in thread.blocked_by if not ended(b))
         state = f"({thread.priority.value}{f', blocked by {blocked}' if blocked else ''})"
-        tail = f"{state}{rows.new(thread)} {rows.source(thread)}"
+        tail = f"{state}{rows.marks(thread)} {rows.source(thread)}"
         texts = (thread.title, brief(thread.title))
         return rows.row(thread, (f"- {rows.name(thread)}: “{quote(text)}” {tail}" for text in texts))
 
@@ -349,7 +351,7 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
     def row(decision: Decision) -> BlockRow:
         head, why = f"- {rows.name(decision)} (tier {decision.tier_words}):", decision.rationale
-        tail = f"{rows.new(decision)} {rows.source(decision)}"
+        tail = f"{rows.marks(decision)} {rows.source(decision)}"
         texts = [f"“{quote(decision.decision)}”", f"“{quote(brief(decision.decision))}”"]
         if why:
             texts.insert(0, f"{texts[0]} because “{quote(brief(why, 300))}”")
@@ -442,7 +444,7 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         aged = flagged.get(decision.id)
         return row(
             rows.name(decision),
-            f"{brief(decision.decision, width)}{rows.new(decision)}",
+            f"{brief(decision.decision, width)}{rows.marks(decision)}",
             decision.tier_words,
             format_date(aged.last_validated if aged else decision.last_validated),
             str(aged.hops) if aged else "",

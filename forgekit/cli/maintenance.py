@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from forgekit import console
-from forgekit.cli.changes import done, suggestions
+from forgekit.cli.changes import done, print_findings, suggestions
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from forgekit.upkeep.doctor import Diagnosis
     from forgekit.upkeep.repair import Repair
 
+_JUDGED_AT_ONCE = 50
+"""Decisions of one sync whose contradictions are looked for at once."""
 _LONGEST_STATUS = 1_000_000
 """Bytes of the JSON that an agent gives the command of its status line."""
 
@@ -146,7 +148,24 @@ def sync(call: Call) -> int:
         found: Synced = call.result()
     if not call.printed_json(found, dry_run=dry_run):
         _print_sync(found, dry_run=dry_run)
+        _print_findings(call, found.received if not dry_run else ())
     return int(bool(found.conflicts or found.rivals or found.errors))
+
+
+def _print_findings(call: Call, received: Sequence[str]) -> None:
+    """Print what contradicts the decisions that came in; of very many, only how to look for it."""
+    from forgekit.findings import of_written
+    from forgekit.model.entities import entity_path
+    from forgekit.model.kinds import kind_of_path
+
+    came = [path for path in received if kind_of_path(path) is Kind.DECISION]
+    if len(came) > _JUDGED_AT_ONCE:
+        console.info("`forgekit conflict scan` looks for contradictions among what came in")
+    elif came:
+        registry = call.forge.registry()
+        with console.progress("looking for contradictions"):
+            decisions = [d for d in registry.decisions if entity_path(d) in set(came)]
+            print_findings(of_written(call.forge, decisions, received))
 
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:

@@ -124,6 +124,12 @@ def fields_in_conflict(entity: Entity) -> list[str]:
     return sorted(names or {NAME}) if texts else []
 
 
+def unsettled(entity: Entity) -> str:
+    """Return a mark for a line on an entity that two clones changed in different ways; "" for any other."""
+    names = fields_in_conflict(entity)
+    return f" [TWO VERSIONS OF {', '.join(names)}, NOT SETTLED]" if names else ""
+
+
 def taken(body: str) -> tuple[str, set[str]]:
     """Return a body without the section, and the section's entries."""
     pieces = parts(body)

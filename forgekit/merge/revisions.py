@@ -26,7 +26,7 @@ SUCCESSORS = frozenset({"superseded_by", "revised_in"})
 """The fields that name a successor."""
 
 _NATURE = "two revisions of "
-_REASON = "Superseded"
+SUPERSEDED = "Superseded"
 _SUCCESSOR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
@@ -89,15 +89,15 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
         (name, getattr(active, name), getattr(ended, name)) for name in group_fields(Kind.DECISION, "state")
     ]
     rest, entries = conflicting_edits.taken(ended.body)
-    reason = "".join(text for name, text in parts(rest) if name == _REASON).strip("\n")
-    changed.append((f"## {_REASON}", None, reason or None))
+    reason = "".join(text for name, text in parts(rest) if name == SUPERSEDED).strip("\n")
+    changed.append((f"## {SUPERSEDED}", None, reason or None))
     losers = tuple(
         FieldConflict(field=name, base=winner, winner=winner, loser=loser)
         for name, winner, loser in changed
         if winner != loser
     )
     entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in losers}
-    return replace(active, body=conflicting_edits.put(with_section(rest, _REASON, ""), entries)), losers
+    return replace(active, body=conflicting_edits.put(with_section(rest, SUPERSEDED, ""), entries)), losers
 
 
 def _successor(entry: str) -> EntityId | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -190,6 +191,10 @@ def test_a_thread_ends_and_opens_again(nexus: Path, cli: Cli) -> None:
         f"forgekit: {name} is already resolved; `forgekit thread reopen {name}` first\n",
     )
     assert cli("thread", "reopen", name).code == 0
+    assert re.search(
+        r"## Earlier resolutions\n\n- \d{4}-\d\d-\d\d, resolved: NATS\n*$",
+        cli("show", name, "--json").json["body"],
+    )
     assert cli("thread", "supersede", name, "--resolution", "See the other").code == 0
     assert cli("thread", "list", "--status", "superseded", "--json").json[0]["short_id"] == name
 

@@ -438,50 +438,31 @@ def test_a_decision_that_won_is_no_revision_of_the_one_that_lost(pair: tuple[Pat
     )
 
 
-@pytest.mark.parametrize("verb", ["resolve", "supersede"])
-def test_of_two_decisions_put_in_each_others_place_one_stands(
-    pair: tuple[Path, Path], cli: Cli, verb: str
-) -> None:
+def test_of_two_decisions_put_in_each_others_place_one_stands(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
-    a, b = sorted((USE_A, decision("Use B")), key=lambda each: each.id)
-    clash = conflict(a, b)
-    record(one, a, b, *([clash] if verb == "resolve" else []))
+    stands, yields = sorted((USE_A, decision("Use B")), key=lambda each: each.id)
+    record(one, stands, yields)
     for root in pair:
         assert cli("sync", root=root).code == 0
-    for root, kept, lost in ((one, a, b), (two, b, a)):
-        if verb == "resolve":
-            given = ("conflict", "resolve", clash.id, "--keep", kept.id)
-        else:
-            given = ("decision", "supersede", lost.id, "--by", kept.id)
+    for root, kept, lost in ((one, stands, yields), (two, yields, stands)):
+        given = ("decision", "supersede", lost.id, "--by", kept.id)
         assert cli(*given, "--reason", f"{kept.decision}!", root=root).code == 0
     assert cli("sync", root=one).code == 0
     ran = cli("sync", root=two)
     assert ran.code == 1
-    stands, yields = (b, a) if verb == "resolve" else (a, b)
     path, mark = entity_path(stands), "`## Conflicting edits`"
-    told = (
-        f"{path}: status: 'active' was kept; 'superseded' is under {mark}\n"
+    assert ran.out.endswith(
+        f".md\n{path}: status: 'active' was kept; 'superseded' is under {mark}\n"
         f"{path}: superseded_by: leaving it out was kept; '{yields.id}' is under {mark}\n"
-        f"{path}: Superseded: leaving it out was kept; '## Superseded {yields.decision}!' "
-        f"is under {mark}\n"
+        f"{path}: Superseded: leaving it out was kept; '## Superseded {yields.decision}!' is under {mark}\n"
+        f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
     )
-    steps = f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
-    if verb == "resolve":
-        place = entity_path(clash)
-        told = (
-            f"{place}: kept: '{b.id}' was kept; '{a.id}' is under {mark}\n"
-            f"{place}: reason: '{b.decision}!' was kept; '{a.decision}!' is under {mark}\n{told}"
-        )
-        steps = f"next: put the right text in {place}, delete {mark}, then `forgekit check`\n{steps}"
-    assert ran.out.endswith(f".md\n{told}{steps}")
     [active] = cli("decision", "list", "--status", "active", "--json", root=two).json
     assert active["decision_id"] == stands.id
     text = (two / path).read_text(encoding="utf-8")
     assert f"\n    superseded_by: {yields.id}\n" in text
-    for place in (path, entity_path(clash)):
-        if (two / place).exists():
-            chosen = (two / place).read_text(encoding="utf-8").partition("\n\n## Conflicting")[0]
-            (two / place).write_text(f"{chosen}\n", encoding="utf-8")
+    chosen = text.partition("\n\n## Conflicting")[0]
+    (two / path).write_text(f"{chosen}\n", encoding="utf-8")
     git(two, "commit", "--quiet", "--all", "--message", "choose")
     assert cli("check", root=two).code == 0
     for root in (two, one):
@@ -813,3 +794,49 @@ def test_what_a_person_committed_is_pushed_without_secrets_and_errors_alone(
     ran = cli("sync", root=two)
     assert ran.code == 1
     assert ran.out.splitlines()[1].startswith(f"error: {PATH_A}:")
+
+
+def test_a_verdict_that_two_clones_gave_in_different_ways_is_open_again(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    a, b = sorted((USE_A, decision("Use B")), key=lambda each: each.id)
+    clash = conflict(a, b)
+    record(one, a, b, clash)
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    for root, kept in ((one, a), (two, b)):
+        given = ("conflict", "resolve", clash.id, "--keep", kept.id, "--reason", f"{kept.decision}!")
+        assert cli(*given, root=root).code == 0
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    name, first, second = short_id(Kind.CONFLICT, clash.id), *(short_id(Kind.DECISION, d.id) for d in (a, b))
+    assert ran.code == 1
+    assert ran.out.splitlines()[-1] == (
+        f"{first} and {second} are {clash.nature}; neither is carried on until you choose: "
+        f"`forgekit conflict resolve {name} --keep {first} --reason TEXT` (or {second}), or `scope`, or "
+        "`dismiss`"
+    )
+    assert cli("sync", root=one).code == 0
+    assert tree(one) == tree(two)
+    assert [row["status"] for row in cli("decision", "list", "--json", root=one).json] == ["active"] * 2
+    assert (
+        f"“{a.decision}”"
+        not in cli("prepare-compression", "--project", a.project_name).out.split("Conflicts")[0]
+    )
+    assert cli("check").code == 0
+    assert cli("conflict", "resolve", name, "--keep", second, "--reason", "Cheaper").code == 0
+    assert cli("check").code == 0
+
+
+def test_an_unsettled_edit_is_marked_and_goes_into_no_revision(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(USE_A, epistemic_tier=0.2))
+    record(two, replace(USE_A, epistemic_tier=0.6))
+    assert cli("sync", root=one).code == 0
+    assert cli("sync", root=two).code == 1
+    mark = "Use A [TWO VERSIONS OF epistemic_tier, NOT SETTLED]"
+    assert mark in cli("prepare-compression", "--project", USE_A.project_name).out
+    assert mark in cli("context", "use a").out
+    new = cli("decision", "revise", SHORT_A, "Use A twice").out.strip()
+    assert "Conflicting edits" not in cli("show", new).out
