@@ -274,9 +274,9 @@ def _print_sections(entity: Any, view: dict[str, Any]) -> None:
     for key in _LONG:
         if view.get(key):
             console.section(key.replace("_", " ").capitalize(), view[key])
-    for name, _ in rules.parts(entity.body):  # what people added, and what a merge did not choose
-        if name is not None and name.lower() not in _LONG:
-            console.section(name, rules.section(entity.body, name))
+    if view.get("content") != entity.body:  # which holds all sections
+        for name, text in rules.added_sections(entity.body).items():
+            console.section(name, text)
 
 
 def _print_compressions(registry: Registry, edge: Any) -> None:

@@ -65,8 +65,9 @@ class Derived:
             entity: of this registry.
             body: whether an archive's text comes along.
         """
-        from forgekit.model.entities import FIELDS, entity_path
+        from forgekit.model.entities import FIELDS, Decision, Thread, entity_path
         from forgekit.model.fields import json_fields
+        from forgekit.model.rules import added_sections, section
 
         out: Json = json_fields(FIELDS[entity.kind], entity)
         out.update(self._more(entity, body=body))
@@ -74,6 +75,9 @@ class Derived:
         out["short_id"] = short_id(entity.kind, entity.id)
         out["path"] = entity_path(entity)
         out["extra"] = dict(entity.extra)
+        if isinstance(entity, (Decision, Thread)):
+            added = {"content": section(entity.body, None), "sections": added_sections(entity.body)}
+            out |= {name: value for name, value in added.items() if value}
         return out
 
     def _more(self, entity: Entity, *, body: bool) -> Json:

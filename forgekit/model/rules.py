@@ -133,6 +133,21 @@ def parts(body: str) -> list[tuple[str | None, str]]:
     return [(name, "".join(lines)) for name, lines in out]
 
 
+_FIELDS = frozenset({"context", "quote", "rationale", "resolution"})
+"""Sections that entities hold as fields, in lower case."""
+
+
+def added_sections(body: str, *more: str) -> dict[str, str]:
+    """Return the sections that people added and those that a merge left, by heading.
+
+    Args:
+        more: headings that hold a field of the entity too.
+    """
+    known = _FIELDS.union(name.lower() for name in more)
+    names = dict.fromkeys(name for name, _ in parts(body) if name is not None and name.lower() not in known)
+    return {name: section(body, name) for name in names}
+
+
 def section(body: str, name: str | None) -> str:
     """Return the text under a level-2 heading, or with None what precedes the first; "" if absent."""
     for heading, text in parts(body):

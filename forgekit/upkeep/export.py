@@ -23,7 +23,7 @@ from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
+from forgekit.model.rules import added_sections, section, one_line
 from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 
@@ -92,6 +92,7 @@ def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     for entity in chosen:
         view = derived.view(entity)
         text = view.get("rationale") or view.get("content") or view.get("bridge_summary") or ""
+        text = "\n\n".join(filter(None, (text, *_added(entity))))
         view |= {"id": entity.id, "title": entity.title, "text": text}
         writer.writerow([_cell(view.get(name)) for name in columns])
     return out.getvalue()
@@ -150,7 +151,7 @@ def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
     about = f"tier {decision.tier_words}, {format_date(decision.created_at)}{state}"
     ending = f"{decision.status.value}: {decision.ending}" if decision.ending else ""
-    remarks = tuple(filter(None, (decision.rationale, ending)))
+    remarks = tuple(filter(None, (decision.rationale, ending, *_added(decision))))
     head = f"{short_id(decision.kind, decision.id)} ({about})"
     return _Item(head, decision.decision, remarks, decision.id in opposed)
 
@@ -160,7 +161,17 @@ def _thread(thread: Thread) -> _Item:
     state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
     head = f"{short_id(thread.kind, thread.id)} ({about})"
-    return _Item(head, thread.title, (thread.resolution,) if ended and thread.resolution else ())
+    resolution = (thread.resolution,) if ended and thread.resolution else ()
+    return _Item(head, thread.title, (*resolution, *_added(thread)))
+
+
+def _added(entity: Entity) -> list[str]:
+    """Return the sections of a decision or thread that no field holds: `heading: text`."""
+    if not isinstance(entity, (Decision, Thread)):
+        return []
+    ending = entity.status.value.capitalize() if isinstance(entity, Decision) else ""
+    own = [text] if isinstance(entity, Decision) and (text := section(entity.body, None)) else []
+    return [*own, *(f"{name}: {text}" for name, text in added_sections(entity.body, ending).items())]
 
 
 def _opposed(name: EntityId, state: str, sides: Iterable[EntityId], remark: str, text: str) -> _Item:
@@ -240,6 +251,7 @@ def _madr_record(number: int, decision: Decision) -> str:
         "## Considered Options\n\n" + "\n".join(f"* {option}" for option in options) + "\n",
         f'## Decision Outcome\n\nChosen option: "{chosen}"{because}\n',
         f"## More Information\n\n{name} of {quote(decision.project_name)}, tier {decision.tier_words}",
+        *(f"\n{quote(text)}" for text in _added(decision)),
     ]
     return "\n".join(lines) + "\n"
 

@@ -133,3 +133,12 @@ def test_every_format_writes_every_kind_of_entity_the_same_twice(form: str) -> N
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="no format 'xml'; use one of json, jsonl, csv"):
         export(Registry.of([]), "xml")
+
+
+@pytest.mark.parametrize("form", sorted({"json", "jsonl", "csv", "markdown", "html", "madr"}))
+def test_what_people_wrote_below_a_heading_of_their_own_is_exported(form: str) -> None:
+    body = "A remark.\n\n## Rationale\n\nBecause.\n\n## Consequences\n\nPagers ring."
+    text = export(Registry.of([PROJECT, A, replace(X, body=body)]), form)
+    assert "Consequences" in text
+    assert "Pagers ring." in text
+    assert "A remark." in text
