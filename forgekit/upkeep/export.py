@@ -23,7 +23,7 @@ from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import added_sections, section, one_line
+from forgekit.model.rules import added_sections, one_line, section
 from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 
