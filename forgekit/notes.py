@@ -13,9 +13,12 @@ from typing import Any
 from forgekit.change import Written, typed, unclaimed, write
 from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.git.program import Program
 from forgekit.ids import note_id, project_id, text_hash
-from forgekit.model.entities import UNSORTED, Entity, Note
-from forgekit.model.kinds import Kind
+from forgekit.merge.conflicting_edits import HEADING
+from forgekit.merge.merge import merge
+from forgekit.model.entities import UNSORTED, Entity, Note, entity_path
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import MERGE_MARKER, STATEMENT_LIMIT, clean, one_line
@@ -24,6 +27,7 @@ from forgekit.text import frontmatter
 from forgekit.text.blocks import brief
 from forgekit.text.secrets import redact
 from forgekit.times import Instant, parse_instant
+from forgekit.worktree.files import parse
 
 TEXT_LIMIT = 1_000_000
 """Bytes of the longest note that is kept."""
@@ -32,6 +36,12 @@ FILES_LIMIT = 100_000
 _HEADING = re.compile(r"# +(.{1,2000})")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d][\w/-]{0,60})")
 _WHEN = ("created", "created_at", "date")
+_CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""A fenced stretch of code."""
+_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+"""What a terminal obeys and nobody reads."""
+_RESERVED = re.compile(rf"^{re.escape(HEADING)}[ \t]*$", re.MULTILINE)
+_INGESTED = ("Forgekit-Op", "ingest notes")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,6 +161,8 @@ def ingest_folder(
             standing = known.pop(source, None)
             note, secrets = _from_file(standing, name, source, text, modified)
             redacted.update(secrets)
+            if standing is not None and note != standing:
+                note = _with_edits(forge, standing, note, problems)
             state = "new" if standing is None else "unchanged" if note == standing else "changed"
             states[state] += 1
             if state != "unchanged":
@@ -162,7 +174,7 @@ def ingest_folder(
         return Change(
             writes=tuple(writes),
             subject=f"note: ingest {states['new']:,} new, {states['changed']:,} changed",
-            trailers=(("Forgekit-Op", "ingest notes"),),
+            trailers=(_INGESTED,),
         )
 
     outcome = forge.commit(change, options)
@@ -177,14 +189,16 @@ def ingest_folder(
 
 def kept_text(text: str) -> tuple[str, list[str]]:
     """Return a text as a note keeps it, without secrets, and the rules that found them."""
-    found = redact(clean(text))
-    body = MERGE_MARKER.sub(lambda match: "\\" + match[0], found.text)
+    found = redact(_TERMINAL.sub("", clean(text)).strip("\n"))
+    body = found.text
+    for pattern in (MERGE_MARKER, _RESERVED):
+        body = pattern.sub(lambda match: "\\" + match[0], body)
     return body, [finding.rule for finding in found.findings]
 
 
 def title_of(body: str, otherwise: str = "") -> str:
     """Return a text's first heading, else a given title, else its first words."""
-    for line in body.split("\n"):
+    for line in _CODE.sub("", body).split("\n"):
         if match := _HEADING.match(line):
             return brief(one_line(match[1]), STATEMENT_LIMIT)
     first = next((line for line in body.split("\n") if any(map(str.isalnum, line))), "Note")
@@ -250,6 +264,28 @@ def _from_file(
     return replace(_note(project, line, body, tags, moment, source), source_hash=digest), secrets
 
 
+def _with_edits(forge: Forge, standing: Note, read: Note, problems: list[Problem]) -> Note:
+    """Return a note with what its file holds now and what was edited here since it was last read.
+
+    Where both changed the title or the text, the note stays as it is, and a problem names it.
+    """
+    path, repository = entity_path(standing), forge.store.repository
+    commits = Program(forge.root).log(path)
+    base = next((commit.id for commit in commits if _INGESTED in commit.trailers), None)
+    last = parse(path, repository.read_at(base, path))[0] if base is not None else None
+    if not isinstance(last, Note) or (last.title, last.body) == (standing.title, standing.body):
+        return read
+    given = {name: getattr(read, name) for name in ("title", "body", "tags", "source_hash", "updated_at")}
+    merged = merge(last, standing, replace(last, **given))
+    if {"title", "body"}.isdisjoint(conflict.field for conflict in merged.conflicts) and merged.entity:
+        return merged.entity
+    name = short_id(Kind.NOTE, standing.id)
+    message = f"{name} was edited here and in its file, and stays as it is; give both the same text"
+    where = standing.source or ""
+    problems.append(Problem(code="edited-twice", message=message, path=where, severity=Severity.WARNING))
+    return standing
+
+
 def _instant(value: object) -> Instant | None:
     try:
         return parse_instant(value) if isinstance(value, str) else None
@@ -273,7 +309,7 @@ def _note(project: str, title: str, body: str, tags: Iterable[str], at: Instant,
 
 
 def _tags(given: Iterable[str], body: str) -> tuple[str, ...]:
-    found = dict.fromkeys((*filter(None, given), *_TAG.findall(body)))
+    found = dict.fromkeys((*filter(None, given), *_TAG.findall(_CODE.sub("", body))))
     return tuple(found)[:50]
 
 

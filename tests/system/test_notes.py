@@ -9,6 +9,7 @@ import pytest
 from repositories import git
 
 from forgekit import notes, projects
+from forgekit.checks import CheckInput, unresolved_edits
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.model.entities import Note, entity_path
@@ -98,3 +99,34 @@ def test_a_folder_is_ingested_once_and_only_its_changes_again(forge: Forge, tmp_
 def test_a_folder_that_is_none_is_refused(forge: Forge, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         notes.ingest_folder(forge, tmp_path / "gone")
+
+
+def test_what_was_edited_here_outlives_a_change_of_the_file(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "vault", tea="# Tea\n\nGreen.")
+    (made,) = notes.ingest_folder(forge, folder).outcome.change.writes
+    notes.edit(forge, made.id, title="Tea for guests")
+    vault(folder, tea="# Tea\n\nGreen and black.")
+    report = notes.ingest_folder(forge, folder)
+    note = forge.registry().find(Note, made.id)
+    assert note is not None
+    assert (report.problems, note.title, note.body) == ((), "Tea for guests", "# Tea\n\nGreen and black.")
+    notes.edit(forge, made.id, content="My own words.")
+    vault(folder, tea="# Tea\n\nWhite.")
+    for _ in range(2):
+        (problem,) = notes.ingest_folder(forge, folder).problems
+        assert problem.message.endswith(
+            "was edited here and in its file, and stays as it is; give both the same text"
+        )
+        note = forge.registry().find(Note, made.id)
+        assert note is not None
+        assert (note.title, note.body) == ("Tea for guests", "My own words.")
+
+
+def test_a_note_has_no_terminal_codes_no_reserved_heading_and_no_title_of_code(forge: Forge) -> None:
+    text = "\x1b[32mPASS\x1b[0m all 40\n\n```python\n# helper code #tag\n```\n\n## Conflicting edits\n\nHow."
+    note = notes.add(forge, text).entity
+    assert isinstance(note, Note)
+    assert (note.title, note.tags) == ("PASS all 40", ())
+    assert note.body.startswith("PASS all 40\n")
+    assert "\n\\## Conflicting edits\n" in note.body
+    assert not list(unresolved_edits(forge.registry(), CheckInput()))
