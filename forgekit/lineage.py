@@ -167,6 +167,7 @@ class Bridge:
         dropped: decisions that the source knew, that were dropped on the way and that the target has not.
         revised: decisions that the source knew, with what the target has in their place.
         resolved: threads that ended on the way.
+        new: decisions and threads that began on the way.
         registry: that all of them are of.
     """
 
@@ -177,6 +178,7 @@ class Bridge:
     dropped: tuple[EntityId, ...]
     revised: tuple[tuple[EntityId, EntityId], ...]
     resolved: tuple[EntityId, ...]
+    new: tuple[EntityId, ...]
     summary: str
     registry: Registry
 
@@ -217,12 +219,19 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     carried = tuple(d for d in has if d in had and d not in revised and d not in ended)
     left = dict.fromkeys([*_ids(pair for entry in entries for pair in entry.decisions_dropped), *ended])
     dropped = tuple(d for d in left if d in had and (d not in has or d in ended) and d not in revised)
-    resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
+    resolved = dict.fromkeys(_ids(pair for entry in entries for pair in entry.threads_resolved))
+    resolved |= dict.fromkeys(
+        t.id for t in registry.threads if t.status.ended and _in(t.resolved_in, way, same)
+    )
+    began = [d.id for d in registry.decisions if d.id not in had and _in(d.originated_in, way, same)]
+    began += [t.id for t in registry.threads if _in(t.first_seen_in, way, same)]
+    new = tuple(key for key in reversed(began) if key not in dict(revised).values())
     summaries = [edge.body for edge in hops if edge.body]
     changed = f"{count(len(revised), 'decision')} revised, " if revised else ""
     counts = (
         f"{count(len(hops), 'hop')}: {count(len(carried), 'decision')} carried, "
-        f"{count(len(dropped), 'decision')} dropped, {changed}{count(len(resolved), 'thread')} resolved."
+        f"{count(len(dropped), 'decision')} dropped, {changed}{count(len(resolved), 'thread')} ended, "
+        f"{count(len(new), 'record')} new."
     )
     return Bridge(
         source=ends[0],
@@ -231,7 +240,8 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         carried=carried,
         dropped=dropped,
         revised=tuple(revised.items()),
-        resolved=resolved,
+        resolved=tuple(resolved),
+        new=new,
         summary="\n\n".join([counts, *summaries]),
         registry=registry,
     )

@@ -533,26 +533,45 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
         return None
     if claim.kind == "A":
         return _line_or_text(claim, target, value)
-    status: Any
     ids = references(text)
-    if claim.kind == "T":
-        status, reopened = parse_thread_status(text)
-        claim.values |= {"reopened": True} if reopened else {}
-        if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
-            claim.values["blocked_by"] = ids
-        elif status is not None and status.ended and (rest := _behind_status(text)):
-            claim.values.setdefault("resolution", rest)
-    else:
-        # A state in words that are not known and the id of another record: it became the other one.
-        status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
-        if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
-            claim.values["superseded_by"] = ids[0]
+    status = (_thread_status if claim.kind == "T" else _decision_status)(claim, text, ids)
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
     more = leading(text, STATES[claim.kind])[1]
     if not ids and "resolution" not in claim.values and len(re.findall(r"[^\W\d_]+", more)) > 1:
         _keep(claim, "Status", text)
     return status
+
+
+def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus | None:
+    """Return the status that a text begins with, and note what else it says."""
+    status, reopened = parse_thread_status(text)
+    claim.values |= {"reopened": True} if reopened else {}
+    if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
+        claim.values["blocked_by"] = ids
+    elif status is not None and status.ended and (rest := _behind_status(text)):
+        claim.values.setdefault("resolution", rest)
+    elif status is ThreadStatus.SUPERSEDED and ids:
+        claim.values.setdefault("resolution", one_line(text))
+    return status
+
+
+def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
+    """Return the status that a text begins with, and note what it replaces or what replaced it."""
+    # A state in words that are not known and the id of another record: it became the other one.
+    status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
+    if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
+        claim.values["superseded_by"] = ids[0]
+    elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
+        claim.values["revises"] = old
+    return status
+
+
+def _old_ids(text: str) -> Sequence[str]:
+    """Return the ids behind a label that names what a decision replaces: `active; supersedes D002`."""
+    clauses = (part.strip() for part in re.split(r"[;,.]", text)[1:])
+    found = (references(part) for part in clauses if field_named(_head(part), "D") == "revises")
+    return next(found, ())
 
 
 def _head(text: str) -> str:
@@ -619,9 +638,12 @@ def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
 def _alternative(item: Any) -> str:
     if not isinstance(item, dict):
         return one_line(bare(flat(item)))
-    option = one_line(text_of(item.get("option", item.get("name", ""))))
-    reason = one_line(text_of(item.get("reason_rejected", item.get("reason", ""))))
-    return f"{option} ({reason})" if option and reason else option or one_line(flat(item))
+    name = next(
+        (key for key in ("option", "name", "alternative", "title") if key in item), next(iter(item), "")
+    )
+    option = one_line(text_of(item.get(name)))
+    more = "; ".join(filter(None, (one_line(text_of(value)) for key, value in item.items() if key != name)))
+    return f"{option} ({more})" if option and more else option or more
 
 
 def _versions(claim: Claim, _target: str, value: Any) -> Any:

@@ -168,12 +168,16 @@ def _decisions(entities: Sequence[Entity]) -> list[Decision]:
 
 
 def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:
-    """Return what was found with decisions out of force last, each after the successor that is active."""
+    """Return what was found with decisions out of force last, and the active successor in place of each."""
     ended = [e for e in found if isinstance(e, Decision) and e.status.ended]
-    successors = (last_successor(registry, decision) for decision in ended)
-    active_ones = [e for e in successors if e is not None and not e.status.ended]
-    others = [e for e in found if e not in ended]
-    return list({e.id: e for e in (*active_ones, *others, *ended)}.values())
+    first: list[Entity] = []
+    for entity in found:
+        successor = last_successor(registry, entity) if isinstance(entity, Decision) else None
+        if entity not in ended:
+            first.append(entity)
+        elif successor is not None and not successor.status.ended:
+            first.append(successor)
+    return list({e.id: e for e in (*first, *ended)}.values())
 
 
 def _searchable(decision: Decision) -> str:
@@ -316,15 +320,15 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
     hits = {scored.hit.id: scored.hit for scored in _searched(store, subject).hits}
     known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
-    if not _ABOUT_CONFLICTS.search(subject):
-        known = [entity for entity in known if entity.kind is not Kind.CONFLICT]
+    passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
+    passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
+    known = [entity for entity in known if entity.kind not in passed_over]
     for entity in active_first(store.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
         status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
         found.ids.append(entity.id)
-        found.lines.append(
-            f"- {short} {quote(entity.title)}{f' [{status}]' if status else ''}: {quote(text)}"
-        )
+        state, more = f" [{status}]" if status else "", f": {quote(text)}" if text else ""
+        found.lines.append(f"- {short} {quote(entity.title)}{state}{more}")
         found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)
     if turns:

@@ -486,6 +486,8 @@ def trace(found: Trace, call: Call) -> None:
 
 def bridge(found: Bridge, call: Call) -> None:
     """Print what changed between two conversations."""
+    from forgekit.model.entities import Thread
+
     del call
     registry = found.registry
     console.data(f"{_conversation(registry, found.source.id)} -> {_conversation(registry, found.target.id)}")
@@ -498,8 +500,10 @@ def bridge(found: Bridge, call: Call) -> None:
             console.data(f"  {name}  {shown(entity)}")
     for old, new in found.revised:
         console.data(f"  revised  {shown(old)} -> {shown(new)}")
-    for entity in found.resolved:
-        console.data(f"  resolved  {shown(entity)}")
+    for thread in filter(None, (registry.find(Thread, key) for key in found.resolved)):
+        console.data(f"  {thread.status.value}  {shown(thread.id)}")
+    for entity in found.new:
+        console.data(f"  new  {shown(entity)}")
     console.data(f"\n{found.summary}")
 
 

@@ -54,9 +54,10 @@ _SHAPES = {
     Command.ALTERNATIVES: r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
     r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)",
     Command.EARLIER: r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
-    Command.OPEN: rf"{_LIST} (?:{_STATE} (?:threads?|questions?)"
-    rf"|(?:threads?|questions?) (?:are |is )?{_STATE}){_OF}",
-    Command.STANDING: rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE}){_OF}",
+    Command.OPEN: rf"(?:{_LIST} (?:{_STATE} (?:threads?|questions?)"
+    rf"|(?:threads?|questions?) (?:are |is )?{_STATE})|what(?: is|'s) {_STATE}){_OF}",
+    Command.STANDING: rf"(?:{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})"
+    rf"|what(?: is|'s) in force){_OF}",
     Command.INHERITED: rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
     Command.TAG: rf"what (?:was|is) in {_OF_TAG}",
     Command.TURNS: r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)",

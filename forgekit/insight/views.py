@@ -516,6 +516,7 @@ def bridge(found: Any) -> Json:
         "decisions_dropped": _shorts(Kind.DECISION, found.dropped),
         "decisions_revised": revised,
         "threads_resolved": _shorts(Kind.THREAD, found.resolved),
+        "new": [short_id(found.registry.get(key).kind, key) for key in found.new],
         "bridge_summary": found.summary,
     }
 

@@ -278,7 +278,8 @@ def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
     )
     assert (crossed["decisions_carried"], crossed["decisions_dropped"]) == ([graph, lesson], [redraw])
     assert crossed["decisions_revised"] == {old: new}
-    counts = "3 hops: 2 decisions carried, 1 decision dropped, 1 decision revised, 3 threads resolved."
+    counts = "3 hops: 2 decisions carried, 1 decision dropped, 1 decision revised, 3 threads ended, "
+    counts += "10 records new."
     assert str(crossed["bridge_summary"]).partition("\n")[0] == counts
 
 

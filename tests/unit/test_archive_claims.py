@@ -8,7 +8,7 @@ from machine_blocks import signed_block
 from forgekit.archives.claims import items, parse_priority, parse_thread_status, parse_tier
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.entities import Priority, ThreadStatus
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 TABLE = "## Decisions\n\n| ID | Decision | Tier |\n|---|---|---|\n| D001 | Keep rows | 0.9 |\n"
 
@@ -126,3 +126,26 @@ def test_a_minor_thread_has_a_low_priority() -> None:
 @pytest.mark.parametrize("token", ["Validated (0.85)", "heuristic [0.85]"])
 def test_a_number_in_brackets_goes_before_the_word_of_a_tier(token: str) -> None:
     assert parse_tier(token) == (0.85, None)
+
+
+def test_a_status_says_what_a_record_replaces_and_what_replaced_it() -> None:
+    read = read_archive(
+        "# Conversation Archive: x\n\n| # | Decision | Status |\n|---|---|---|\n"
+        "| D007 | Use Isar | active; supersedes D002 |\n\n"
+        "### T001: Offline maps?\n- **Status:** superseded by T002\n"
+        "### T002: Which tiles?\n- **Status:** open\n"
+    )
+    assert [(d.status, d.revises) for d in read.decisions] == [(DecisionStatus.ACTIVE, ("D002",))]
+    assert [(t.status, t.resolution) for t in read.threads] == [
+        (ThreadStatus.SUPERSEDED, "superseded by T002"),
+        (ThreadStatus.OPEN, ""),
+    ]
+
+
+def test_an_alternative_keeps_its_reason_under_any_key() -> None:
+    text = (
+        '{"tag": "A_B", "decisions": [{"id": "D1", "decision": "Match ourselves", "alternatives": '
+        '[{"name": "Tesorio", "why_not": "DPA refused"}, {"choice": "by hand", "cost": "9 hours"}]}]}'
+    )
+    (decision,) = read_archive(text).decisions
+    assert decision.alternatives == ("Tesorio (DPA refused)", "by hand (9 hours)")
