@@ -186,7 +186,7 @@ def _wanted(agent: str, style: Style, target: Target, line: list[str]) -> Data:
         if style in {Style.CURSOR, Style.COPILOT}:
             found["version"] = 1
     if target.servers:
-        server = {"command": line[0], "args": [*line[1:], "mcp", "--allow-write"]}
+        server = {"command": line[0], "args": [*line[1:], "mcp"]}
         found[target.servers] = {"forgekit": server}
     return found
 

@@ -245,17 +245,22 @@ def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str,
     return found | {"replacements": replaced}
 
 
+_MORE_FIELDS = ("tier", "context", "governs", "dependencies", "priority", "tags")
+"""What a tool takes and a candidate has no field for: it is kept in the words of the rationale."""
+
+
 def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
     """File a candidate in the place of what a tool would write."""
     from forgekit.filing.review import propose
 
+    more = [f"Proposed {name}: {values[name]}" for name in _MORE_FIELDS if values.get(name)]
     return propose(
         forge,
         tool.proposes or Proposal.DECISION,
         values.get("text") or values["title"],
         conversation=values.get("conversation") or session,
         why=f"proposed by {agent or 'an agent'}",
-        rationale=values.get("rationale") or values.get("content") or "",
+        rationale="\n".join(filter(None, (values.get("rationale") or values.get("content"), *more))),
         alternatives=values.get("alternatives", ()),
         project=values.get("project"),
     )

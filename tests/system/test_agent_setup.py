@@ -117,7 +117,7 @@ def test_the_registry_that_was_named_is_used(home: Path) -> None:
     servers = json.loads((home / ".claude.json").read_text())["mcpServers"]
     assert servers["forgekit"] == {
         "command": "forgekit",
-        "args": ["-C", "/r/my registry", "mcp", "--allow-write"],
+        "args": ["-C", "/r/my registry", "mcp"],
     }
 
 
