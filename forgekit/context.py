@@ -25,7 +25,9 @@ from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import local_state
 
 HITS, NOTES = 12, 40
-"""Entities of one kind, and notes, that a context considers."""
+"""Entities of one kind, and notes, that a context of the usual budget considers."""
+_WIDEST = 20
+"""How many times as many a larger budget considers at most."""
 _WORTH = {Fidelity.FULL: 0.2, Fidelity.HIGH: 0.1, Fidelity.SUMMARY: 0.0, Fidelity.SKELETON: -0.1}
 _RECENT, _FADES_DAYS = 0.1, 90
 TEXT_LIMIT = 4_000
@@ -74,10 +76,13 @@ def load(
         own = forge.known_project(project, registry).project_name
     everywhere = cross_project or own is None
 
+    room = budget if budget is not None else forge.settings.budget
+    wider = min(max(room // forge.settings.budget, 1), _WIDEST)
     answers: list[SearchResult] = []
     where = None if everywhere else own
 
     def find(kind: Kind, status: str | None, most: int = HITS) -> list[Scored]:
+        most *= wider
         answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * most)
         answers.append(answer)
         return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)[:most]
@@ -100,7 +105,6 @@ def load(
         part(Kind.NOTE, _notes(forge, registry, notes, topics)),
         part(Kind.CONVERSATION, _conversations(registry, conversations)),
     ]
-    room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens, more=_MORE)
     derived = Derived(registry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -67,7 +67,9 @@ def create(
     """
     bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
-    others, words, governed = (tuple(dict.fromkeys(given)) for given in (alternatives, tags, governs))
+    others, words, governed = (
+        tuple(dict.fromkeys(given)) for given in (alternatives, tags, _relative(governs))
+    )
     values: dict[str, Any] = {
         "epistemic_tier": tier,
         "local_id": local_id,
@@ -103,6 +105,16 @@ def create(
         return [unclaimed(decision, registry), *origin.beside]
 
     return write(forge, decide, "decision new", options)
+
+
+def _relative(patterns: Iterable[str]) -> Iterator[str]:
+    """Yield path patterns; raise RuleError for one that can cover no file of the repository."""
+    for pattern in patterns:
+        if pattern.startswith("/") or ".." in pattern.split("/"):
+            raise RuleError(
+                f"governs: {pattern!r} must be relative to the top of the repository, such as `src/**`"
+            )
+        yield pattern
 
 
 def _titled(forge: Forge, text: str, project: EntityId) -> list[Decision]:
@@ -238,7 +250,8 @@ def edit(
     bases = None if dependencies is None else forge.resolve_all(dependencies, Kind.DECISION)
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
-    lists = {"alternatives_rejected": alternatives, "governs": governs, "dependencies": bases, "tags": tags}
+    patterns = None if governs is None else _relative(governs)
+    lists = {"alternatives_rejected": alternatives, "governs": patterns, "dependencies": bases, "tags": tags}
     values: dict[str, Any] = {k: tuple(dict.fromkeys(v)) for k, v in lists.items() if v is not None}
     sections = {k: v for k, v in (("Rationale", rationale), ("Context", context)) if v is not None}
 

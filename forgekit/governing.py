@@ -6,6 +6,7 @@ of a component. Both are relative to the top of the git repository that the file
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,13 +52,14 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     """Return the decisions in force that govern files.
 
     Args:
-        paths: relative to the working folder, or absolute.
+        paths: relative to the working folder, or absolute; of a folder all that git knows or would add.
         diff: two revisions, `BASE..HEAD`, whose changed files are meant too.
 
     Raises UsageError where no file is named, RepositoryError for a revision that is not known.
     """
     folder = Path.cwd()
-    asked = [*(relative(path, folder) for path in paths), *(_changed(folder, diff) if diff else ())]
+    named = (each for path in paths for each in (_below(folder, path) or [relative(path, folder)]))
+    asked = [*named, *(_changed(folder, diff) if diff else ())]
     if not asked and not diff:
         raise UsageError("name a file, or two revisions with --diff BASE..HEAD")
     ids = governing(forge, tuple(dict.fromkeys(asked)))
@@ -160,6 +162,20 @@ def relative(path: str, folder: Path) -> str:
     except ForgeError:
         return path
     return whole if inside.startswith("..") else inside.replace(os.sep, "/")
+
+
+def _below(folder: Path, path: str) -> list[str]:
+    """Return the files of a folder, relative to the top of the repository; none of what is no folder."""
+    place = folder / path
+    if not place.is_dir():
+        return []
+    from forgekit.git.program import Program
+
+    options = ("--cached", "--others", "--exclude-standard", "--full-name", "-z", "--", ".")
+    with contextlib.suppress(ForgeError):
+        listed = os.fsdecode(Program(place).run("ls-files", *options))
+        return [name for name in listed.split("\0") if name]
+    return []
 
 
 def _changed(folder: Path, revisions: str) -> list[str]:

@@ -16,7 +16,7 @@ from repositories import git
 from forgekit.change import write
 from forgekit.conflict.pairs import NATURE
 from forgekit.decisions import create
-from forgekit.errors import RepositoryError, UsageError
+from forgekit.errors import RepositoryError, RuleError, UsageError
 from forgekit.forge import Forge
 from forgekit.governing import explain, relative, unused
 from forgekit.ids import pair_id
@@ -159,3 +159,19 @@ def record_conflict(forge: Forge, one: Entity) -> None:
         detected_at=one.created_at,
     )
     write(forge, lambda _: [verdict], "conflict new")
+
+
+def test_a_folder_means_all_files_below_it(forge: Forge) -> None:
+    assert sorted(titles(forge, "src"), reverse=True) == ["The API is REST", "Rows are kept in SQLite"]
+    Path("src/api/new.py").write_text("y")
+    [row] = explain(forge, ["src/api/"]).rows
+    assert row.paths == ("src/api/new.py", "src/api/routes.py")
+
+
+@pytest.mark.parametrize("pattern", ["/etc/passwd", "../x", "a/../b"])
+def test_a_pattern_that_can_cover_no_file_of_the_repository_is_refused(forge: Forge, pattern: str) -> None:
+    with pytest.raises(RuleError) as refused:
+        create(forge, "Use B", project="Nexus", governs=[pattern])
+    assert str(refused.value) == (
+        f"governs: {pattern!r} must be relative to the top of the repository, such as `src/**`"
+    )

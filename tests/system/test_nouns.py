@@ -483,6 +483,6 @@ def test_a_bridge_follows_one_talk_under_both_its_names() -> None:
     found = bridge(registry, a.id, c.id)
     assert found.hops == hops
     assert (found.carried, found.dropped, found.resolved) == ((y.id,), (), (q.id,))
-    assert found.summary == "2 hops: 1 decision carried, 0 decisions dropped, 1 thread resolved."
+    assert found.summary == "2 hops: 1 decision carried, 0 decisions dropped, 1 thread ended, 0 records new."
     assert bridge(registry, a.id, ingested.id).hops == hops[:1]
     assert isinstance(found.source, Conversation)
