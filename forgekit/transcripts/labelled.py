@@ -3,7 +3,7 @@
 In a pasted conversation a **label** names the speaker on a line of its own, as a heading (`## User`) or in
 bold (`**User:**`), or opens a line (`User: ...`). Of the three kinds the first one that labels both speakers
 counts and no other, and no label inside a code fence does. Behind a bold or plain label the turn's text may
-begin on its line.
+begin on its line. Where only the assistant is known by its label, who takes turns with it is the user.
 
 A history of SpecStory names its session in a comment, and each label opens a turn, whatever is below it:
 
@@ -21,7 +21,10 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import pairwise
 
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
@@ -32,15 +35,40 @@ from forgekit.transcripts.values import from_the_program, instant_of, line_of, t
 
 LONGEST_TEXT = 32 * 1024 * 1024
 
-_USER = r"user|human|you|me"
-_ASSISTANT = r"assistant|ai|agent|bot|model|claude|chatgpt|gpt[-.\w]{0,20}|gemini|copilot"
-_WHO = rf"(?:(?P<user>{_USER})|(?P<assistant>{_ASSISTANT}))(?:\ssaid)?"
-_WHEN = r"(?:\s?\((?P<when>[^()]{1,60})\))?"
-_STYLES = (
-    re.compile(rf"#{{1,6}}\s{{1,4}}(?:\*\*)?{_WHO}{_WHEN}:?(?:\*\*)?:?\s*(?P<rest>)", re.IGNORECASE),
-    re.compile(rf"(?:\*\*|__){_WHO}{_WHEN}(?::(?:\*\*|__)|(?:\*\*|__):?)(?P<rest>.*)", re.IGNORECASE),
-    re.compile(rf"{_WHO}{_WHEN}:(?P<rest>.*)", re.IGNORECASE),
+# Words that programs and people label turns with, in the languages of the archives' labels.
+_USER = (
+    "user|human|you|me|ich|benutzer|nutzer|mensch|moi|utilisateur|yo|usuario|eu|usu\u00e1rio|io|utente|ik|gebruiker"
+    "|\u30e6\u30fc\u30b6\u30fc|\u79c1|\u7528\u6237|\u6211|\uc0ac\uc6a9\uc790"
 )
+_ASSISTANT = (
+    r"assistant|ai|agent|bot|model|claude|chatgpt|gpt[-.\w]{0,20}|gemini|copilot|assistente?|asistente|ki|ia"
+    "|\u30a2\u30b7\u30b9\u30bf\u30f3\u30c8|\u52a9\u624b|\uc5b4\uc2dc\uc2a4\ud134\ud2b8"
+)
+_NAME = re.compile(
+    r"(?:#{1,6}\s{1,4})?(?:\[[^\[\]]{1,40}\]\s)?(?:\*\*|__)?(?P<name>[^\W\d_][\w.' -]{0,30}?)"
+    r"(?:\s?\([^()]{1,60}\))?(?:\s?[:\uff1a]|\*\*|__|$)"
+)
+"""What may be somebody's name in the place of a label."""
+
+
+@cache
+def _styles(name: str = "") -> tuple[re.Pattern[str], ...]:
+    """Return the three kinds of labels, in which a person's name may stand for the user."""
+    user = f"{_USER}|{re.escape(name)}" if name else _USER
+    who = rf"(?:(?P<user>{user})|(?P<assistant>{_ASSISTANT}))(?:\ssaid)?"
+    when = r"(?:\s?\((?P<when>[^()]{1,60})\))?"
+    colon = "\\s?[:\uff1a]"
+    return (
+        re.compile(rf"#{{1,6}}\s{{1,4}}(?:\*\*)?{who}{when}:?(?:\*\*)?:?\s*(?P<rest>)", re.IGNORECASE),
+        re.compile(
+            rf"(?:\*\*|__){who}{when}(?:{colon}(?:\*\*|__)|(?:\*\*|__)(?:\s?\([^()]{{1,60}}\))?:?)(?P<rest>.*)",
+            re.IGNORECASE,
+        ),
+        re.compile(rf"(?:\[[^\[\]]{{1,40}}\]\s)?{who}{when}{colon}(?P<rest>.*)", re.IGNORECASE),
+    )
+
+
+_JSON = re.compile(rb"\s*[\[{]\s*[\[\]{}\"]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SESSION = re.compile(r"<!-- [^<>]{1,60} Session ([\w-]{1,100}) \(([^()]{1,40})\) -->")
 _LABEL = re.compile(r"_\*\*(?:(User)|Agent|Assistant)(?: - [^()*]{1,60})?(?: \(([^()]{0,200})\))?\*\*_")
@@ -56,7 +84,7 @@ Label = tuple[int, re.Match[str]]
 
 def looks_like_markdown(head: bytes) -> bool:
     """Say whether both a user and an assistant are labelled in the first bytes of a file."""
-    if head.startswith((b"[", b"{")):
+    if _JSON.match(head):
         return False
     found = [label["user"] is not None for _, label in _labels(head.decode("utf-8", "replace").split("\n"))]
     return any(found) and not all(found)
@@ -151,10 +179,31 @@ def _trimmed(lines: list[str]) -> str:
 
 
 def _labels(lines: list[str]) -> list[Label]:
-    """Return the labels of the first kind that labels both speakers, else of the first that labels any."""
-    by_style = [_labels_of(style, lines) for style in _STYLES]
-    both = [found for found in by_style if len({label["user"] is None for _, label in found}) == 2]
+    """Return the labels of the first kind that labels both speakers, else of the first that labels any.
+
+    Where only the assistant is labelled, whoever takes turns with it is the user.
+    """
+    by_style = [_labels_of(style, lines) for style in _styles()]
+    both = [found for found in by_style if _names_both(found)]
+    if not both and (found := next(filter(None, by_style), [])) and found[0][1]["user"] is None:
+        style = _styles(_other(lines, found))[by_style.index(found)]
+        both = [named for named in (_labels_of(style, lines),) if _names_both(named)]
     return next((found for found in (*both, *by_style) if found), [])
+
+
+def _names_both(found: Sequence[Label]) -> bool:
+    return len({label["user"] is None for _, label in found}) == 2
+
+
+def _other(lines: list[str], assistant: Sequence[Label]) -> str:
+    """Return the name that labels lines between the turns of the assistant's, or most of them; else ""."""
+    places = [place for place, _ in assistant]
+    before: Counter[str] = Counter()
+    for first, last in pairwise((-1, *places, len(lines))):
+        between = (_NAME.match(line.rstrip()) for line in lines[first + 1 : last])
+        before.update({name["name"].strip() for name in between if name})
+    name, count = max(before.items(), key=lambda item: item[1], default=("", 0))
+    return name if count >= max(2, len(places) - 1) else ""
 
 
 def _labels_of(style: re.Pattern[str], lines: list[str]) -> list[Label]:

@@ -380,3 +380,26 @@ def test_a_damaged_member_of_a_packed_file_is_told(tmp_path: Path) -> None:
     assert str(next(conversations([str(path)]))) == (
         f"{path}:conversations.json: cannot be read: Invalid or unsupported options"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich: Welche?\nChatGPT: Redis.\nIch: Gut.\n",
+        "Moi : Welche?\nAssistant : Redis.\nMoi : Gut.\n",
+        "\u30e6\u30fc\u30b6\u30fc\uff1aWelche?\n\u30a2\u30b7\u30b9\u30bf\u30f3\u30c8\uff1aRedis.\n\u30e6\u30fc\u30b6\u30fc\uff1aGut.\n",
+        "[2026-03-01 10:00] User: Welche?\n[2026-03-01 10:01] Assistant: Redis.\n[10:02] User: Gut.\n",
+        "Mara: Welche?\nClaude: Redis.\nMara: Gut.\n",
+        "**Mara** (10:02): Welche?\n\n**Claude** (10:02): Redis.\n\n**Mara** (10:03): Gut.\n",
+        "## Mara\nWelche?\n## Claude\nRedis.\n## Mara\nGut.\n",
+    ],
+)
+def test_a_chat_is_read_under_the_names_that_people_give_themselves(text: str) -> None:
+    assert said(one(text)) == [("user", "Welche?"), ("assistant", "Redis."), ("user", "Gut.")]
+
+
+def test_what_labels_no_turns_is_no_speaker() -> None:
+    assert said(one("Claude: Redis.\nNote: it is fast.\nClaude: And small.\n", "markdown")) == [
+        ("assistant", "Redis.\nNote: it is fast."),
+        ("assistant", "And small."),
+    ]
