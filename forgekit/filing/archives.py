@@ -516,7 +516,7 @@ def _report(
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
-    doubts = [_doubtful_date(archive.compressed_at, now)] if new else []
+    doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.ours)] if new else []
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,
@@ -527,6 +527,17 @@ def _report(
         problems=(*filter(None, doubts), *text.problems, *decided.folded.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),
     )
+
+
+def _used_tag(archive: Archive, ours: Registry) -> Problem | None:
+    """Return a warning for a tag that an archive of another conversation has too."""
+    for other in ours.archives:
+        same = (other.compression_tag, other.project_uuid) == (archive.compression_tag, archive.project_uuid)
+        if same and other.conversation_id != archive.conversation_id:
+            message = f"{short_id(other.kind, other.id)} has the tag {archive.compression_tag} too"
+            fix = "name the archive by its id where the tag means both, or file it with another --tag"
+            return Problem(code="tag-used", message=message, fix=fix, severity=Severity.WARNING)
+    return None
 
 
 def _doubtful_date(at: Instant, now: Instant) -> Problem | None:
