@@ -828,6 +828,29 @@ def _shown(value: Any) -> str:
     return repr(shown[:60]) if isinstance(shown, str) and len(shown.split()) > 1 else str(shown)
 
 
+_SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
+"""What stands behind a state that is not the first word of a title."""
+
+
+def restated(claim: Claim) -> Claim:
+    """Return a claim whose text is a state alone as one about a parent's record: `T001 done: in May`."""
+    text, kind = bare(claim.values.get("text", "")), claim.kind
+    state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
+    if not isinstance(state, (DecisionStatus, ThreadStatus)):
+        return claim
+    ids = references(rest)
+    replaced = bool(ids) and len(re.findall(r"[^\W\d_]{2,}", _REFERENCES.sub(" ", rest))) < _BESIDE
+    if not (replaced or _SEPARATES.match(rest)) or (kind == "D" and not replaced and re.search(r"\w", rest)):
+        return claim
+    values = {name: value for name, value in claim.values.items() if name != "text"}
+    values |= {"status": state, "scope": Scope.INHERITED, "restated": True}
+    if kind == "D" and ids:
+        values.setdefault("superseded_by", ids[0])
+    elif kind == "T" and state.ended and (more := one_line(rest.strip(" :,;.-()\u2013\u2014\u2192>\uff1a"))):
+        values.setdefault("resolution", more)
+    return replace(claim, values=values)
+
+
 R = TypeVar("R", DecisionRecord, ThreadRecord, ArtifactRecord)
 
 
@@ -838,10 +861,10 @@ def records(found: ClaimList, claims: Iterable[Claim], record: type[R]) -> tuple
     text = next(name for name in ("text", "title", "name") if name in names)
     built = []
     for claim in claims:
-        if claim.kind == kind and claim.values.get("text"):
+        if claim.kind == kind and (claim.values.get("text") or claim.values.get("restated")):
             values = {name: value for name, value in claim.values.items() if name in names}
             values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
-            built.append(record(**{**values, text: claim.values["text"]}))
+            built.append(record(**{**values, text: claim.values.get("text", "")}))
         elif claim.kind == kind:
             message = f"{claim.local_id} has no {_NOUNS[kind]}; it was left out"
             found.warn("unreadable-record", message, claim.line)

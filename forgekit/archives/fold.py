@@ -272,6 +272,10 @@ class _Fold:
         if entity is None:
             if self.has_wrong_id(archive, entities, record):
                 return
+            if text == record.local_id:  # it states what became of a parent's record, in no words of its own
+                message = f"{record.local_id} has no words of its own, and no parent has it; it was left out"
+                self.note(archive, record.line, "unknown-id", message, "write its text behind the id")
+                return
             entity = made
             entities.index.add(entity, archive.project_uuid, text)
         elif entity == entities.index.named(record.entity) and _adds_words(

@@ -79,6 +79,7 @@ _LEAD_IN = re.compile(
 _ENDS = re.compile(r";\s+|\.(?:\s|$)")
 _LISTED = re.compile(rf"(?:and\s+)?(?P<id>{PLAIN_ID})[\s,:\u2013\u2014-]{{1,4}}(?P<title>.+)", re.DOTALL)
 _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
+_GOES_ON = re.compile(rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+]\s*)?{PLAIN_ID}", re.IGNORECASE)
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
@@ -280,6 +281,9 @@ class _Reader:
     ) -> bool:
         """Say whether what looks like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
+        if sep in ("", ",") and _GOES_ON.match(title):
+            self.page.taken.add(node.line)  # a sentence that names several, and makes none of them
+            return False
         listed, weak = kind in above.lists, _WEAK.fullmatch(match["id"]) is not None
         boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
         if node.kind == "heading":

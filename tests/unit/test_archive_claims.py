@@ -7,7 +7,7 @@ from machine_blocks import signed_block
 
 from forgekit.archives.claims import items, parse_priority, parse_thread_status, parse_tier
 from forgekit.archives.read import read_archive
-from forgekit.model.archive_record import ArchiveText
+from forgekit.model.archive_record import ArchiveText, Scope
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 TABLE = "## Decisions\n\n| ID | Decision | Tier |\n|---|---|---|\n| D001 | Keep rows | 0.9 |\n"
@@ -149,3 +149,32 @@ def test_an_alternative_keeps_its_reason_under_any_key() -> None:
     )
     (decision,) = read_archive(text).decisions
     assert decision.alternatives == ("Tesorio (DPA refused)", "by hand (9 hours)")
+
+
+CHILD = "# Conversation Archive: x\n**Continues:** OLD_TAG\n\n"
+
+
+def test_an_id_with_a_state_alone_is_a_parent_s_record() -> None:
+    text = (
+        CHILD
+        + "## Decisions\n- D003 unchanged.\n- D004: superseded by D005\n- D005: Active voice everywhere\n"
+    )
+    read = read_archive(f"{text}\n## Threads\n- T001 done: imported in May\n- T002: Open or closed source?\n")
+    assert [
+        (d.local_id, d.text, d.status, d.superseded_by, d.scope is Scope.INHERITED) for d in read.decisions
+    ] == [
+        ("D003", "", DecisionStatus.ACTIVE, None, True),
+        ("D004", "", DecisionStatus.SUPERSEDED, "D005", True),
+        ("D005", "Active voice everywhere", None, None, False),
+    ]
+    assert [(t.local_id, t.title, t.status, t.resolution) for t in read.threads] == [
+        ("T001", "", ThreadStatus.RESOLVED, "imported in May"),
+        ("T002", "Open or closed source?", None, ""),
+    ]
+    alone = read_archive("# Conversation Archive: x\n\n## Decisions\n- D003 unchanged.\n")
+    assert [(d.local_id, d.text) for d in alone.decisions] == [("D003", "unchanged.")]
+
+
+def test_a_sentence_that_names_several_ids_is_no_record() -> None:
+    text = CHILD + "## Decisions\n- D001, D002 and D003 were read again.\n- D004: Keep rows\n"
+    assert [d.local_id for d in read_archive(text).decisions] == ["D004"]
