@@ -191,12 +191,14 @@ class UnsentFile(NamedTuple):
 
 
 def unsent(repository: Repository, tip: str, without: Iterable[str], line: str) -> Iterator[UnsentFile]:
-    """Yield what the commits that a tip alone holds, and whose message lacks a line, change in the registry.
+    """Yield what the commits that a tip alone holds change in the registry.
 
-    What a merge has from one of its parents is left out.
+    Left out are commits with a line in their message that were not amended since, and what a merge has from
+    one of its parents.
     """
     for commit in _history(repository, tip, without):
-        if any(each.startswith(line.encode()) for each in commit.raw_message.splitlines()):
+        marked = any(each.startswith(line.encode()) for each in commit.raw_message.splitlines())
+        if marked and commit.author.time == commit.committer.time:
             continue
         trees = [parent.tree for parent in commit.parents]
         delta_of = trees[0].diff_to_tree(commit.tree) if trees else commit.tree.diff_to_tree(swap=True)

@@ -23,7 +23,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 
 from forgekit.errors import FormatError
@@ -51,7 +51,7 @@ _NAME = re.compile(
 """What may be somebody's name in the place of a label."""
 
 
-@cache
+@lru_cache(maxsize=64)
 def _styles(name: str = "") -> tuple[re.Pattern[str], ...]:
     """Return the three kinds of labels, in which a person's name may stand for the user."""
     user = f"{_USER}|{re.escape(name)}" if name else _USER
