@@ -28,7 +28,17 @@ from forgekit.insight.notes import (
     suggest,
     topics_of,
 )
-from forgekit.model.entities import UNSORTED, Conversation, Entity, Note, Topic, TopicStatus, part_id
+from forgekit.model.entities import (
+    UNSORTED,
+    Conversation,
+    Decision,
+    Entity,
+    Note,
+    Thread,
+    Topic,
+    TopicStatus,
+    part_id,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
@@ -392,15 +402,18 @@ def daily(
 
     Args:
         date: a moment of the day, in UTC, else now.
-        project: of the note, else the default or only one, else `Unsorted`.
+        project: summarise this one alone; else all, in a note of the default or only project or `Unsorted`.
+
+    Raises NotFoundError for a project that is not known.
     """
     from forgekit.notes import add
 
     at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
     registry = forge.registry()
-    text = _summary(forge, registry, at) or "Nothing was decided, opened, resolved or noted."
-    owner, day = forge.project(project, registry, required=False) or UNSORTED, format_date(at)
-    source = f"{SOURCE}{day}"
+    only = forge.known_project(project, registry).project_name if project is not None else None
+    text = _summary(forge, registry, at, only) or "Nothing was decided, opened, resolved or noted."
+    owner, day = only or forge.project(None, registry, required=False) or UNSORTED, format_date(at)
+    source = f"{SOURCE}{day}" + (f" {only}" if only else "")
     return add(forge, text, title=f"Summary of {day}", project=owner, at=at, source=source, options=options)
 
 
@@ -413,19 +426,26 @@ def _yesterday(forge: Forge, options: WriteOptions) -> str | None:
     return daily(forge, date=at, options=options).outcome.commit if happened else None
 
 
-def _summary(forge: Forge, registry: Registry, at: Instant) -> str:
-    """Return what happened on the day that begins at a moment, as Markdown; "" where nothing did."""
+def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None = None) -> str:
+    """Return what happened on the day that begins at a moment, as Markdown; "" where nothing did.
+
+    Args:
+        project: its name; None for all.
+    """
     from forgekit.insight.staleness import open_conflicts, stale
+
+    def own(entity: Decision | Thread | Note) -> bool:
+        return project in (None, entity.project_name)
 
     def on_day(moment: Instant) -> bool:
         return at <= moment < at + DAY_MS
 
     written = (note for note in registry.notes if not (note.source or "").startswith(SOURCE))
     parts: list[tuple[str, Iterable[Entity]]] = [
-        ("Decided", [d for d in registry.decisions if on_day(d.created_at)]),
-        ("Opened", [t for t in registry.threads if on_day(t.created_at)]),
-        ("Resolved", [t for t in registry.threads if t.status.ended and on_day(t.updated_at)]),
-        ("Noted", [note for note in written if on_day(note.updated_at)]),
+        ("Decided", [d for d in registry.decisions if own(d) and on_day(d.created_at)]),
+        ("Opened", [t for t in registry.threads if own(t) and on_day(t.created_at)]),
+        ("Resolved", [t for t in registry.threads if own(t) and t.status.ended and on_day(t.updated_at)]),
+        ("Noted", [note for note in written if own(note) and on_day(note.updated_at)]),
     ]
     sections = [
         f"{heading}:\n\n" + "\n".join(f"- {short_id(e.kind, e.id)}: {e.title}" for e in entities)

@@ -15,6 +15,7 @@ from fake_encoder import FakeEncoder
 from repositories import git, in_turn
 
 from forgekit import context, decisions, notes, projects
+from forgekit.errors import NotFoundError
 from forgekit.filing.conversations import ingest
 from forgekit.forge import Forge, WriteOptions
 from forgekit.git import publish
@@ -309,6 +310,19 @@ def test_a_day_is_summarised_once(forge: Forge) -> None:
     assert maintain(at(forge, NOW + DAY_MS)).suggestions != ()
     titles = [note.title for note in forge.registry().notes if note.source]
     assert titles == ["Summary of 2026-09-20"]
+
+
+def test_a_day_of_one_project_holds_that_project_alone(forge: Forge) -> None:
+    projects.create(forge, "Garden")
+    notes.add(forge, "Water the roses", project="Garden", at=NOW)
+    notes.add(forge, "Oil the lock", project="Ledger", at=NOW)
+    written = daily(forge, date=NOW, project="garden").entity
+    assert isinstance(written, Note)
+    assert (written.project_name, written.source) == ("Garden", "daily:2026-09-20 Garden")
+    assert "Water the roses" in written.body
+    assert "Oil the lock" not in written.body
+    with pytest.raises(NotFoundError):
+        daily(forge, date=NOW, project="Nopeproj")
 
 
 def test_units_name_the_registry_and_what_is_special_in_them_is_escaped(forge: Forge) -> None:
