@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch, stretches_with
+from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind, Stretch, stretches_with
 from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, measure
 from forgekit.compaction.restored import MOST, Depth, restored
@@ -254,7 +254,8 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
             wholes = [each for each in of_it if not each.endswith("?")]
         else:
             wholes = [text] if kind is AnchorKind.DECISION and not typed else []
-        found |= dict.fromkeys(Anchor(kind=kind, turn=turn, text=each) for each in wholes)
+        by = "" if typed else BY_AGENT
+        found |= dict.fromkeys(Anchor(kind=kind, turn=turn, text=each, state=by) for each in wholes)
     return [*found]
 
 

@@ -46,6 +46,9 @@ class AnchorKind(Enum):
     READ = "read"  # a file that was only read
 
 
+BY_AGENT = "agent"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Anchor:
     """One thing that must not be lost.
@@ -53,7 +56,7 @@ class Anchor:
     Attributes:
         text: the user's words, the task, the path or the command.
         turn: the last one that it belongs to.
-        state: of a task, a file or a command; "" for none.
+        state: of a task, a file or a command; `BY_AGENT` of words that are the agent's; "" for none.
         detail: what else there is to say: the error's first line, the files of its fix.
         files: changed between a failure and the pass.
         times: how often.

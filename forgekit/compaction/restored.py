@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from forgekit.compaction.anchors import Anchor, AnchorKind, Frame, Stretch, target_of
+from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind, Frame, Stretch, target_of
 from forgekit.compaction.coverage import PATHS, HeldText
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.text.blocks import quote
@@ -148,7 +148,10 @@ def _row(anchor: Anchor, folder: str) -> BlockRow:
             return BlockRow((f"- `{_cut(whole, _LONG)}` {how}, {turn}", short))
         case AnchorKind.TASK:
             return BlockRow((f"- {anchor.state}: {_cut(text, _LONG)} ({turn})", f"- {_cut(text, _SHORT)}"))
-    return BlockRow(tuple(f'- {turn}: "{_cut(text, most)}"' for most in (_WHOLE, _LONG, _SHORT)))
+    who, mark = (", the agent", "") if anchor.state == BY_AGENT else ("", '"')
+    return BlockRow(
+        tuple(f"- {turn}{who}: {mark}{_cut(text, most)}{mark}" for most in (_WHOLE, _LONG, _SHORT))
+    )
 
 
 def _cut(text: str, most: int) -> str:

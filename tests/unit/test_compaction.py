@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.compaction.anchors import (
+    BY_AGENT,
     Anchor,
     AnchorKind,
     Stretch,
@@ -632,3 +633,15 @@ def test_whatever_a_transcript_holds_it_is_read(records: list[object]) -> None:
     found = list(EventReader().read(io.BytesIO(b"\n".join(lines) + b"\n")))
     restored(stretches(found), "", name="s")
     measure(found)
+
+
+def test_what_the_agent_decided_is_not_quoted_as_the_user_s_words() -> None:
+    anchors = (
+        Anchor(kind=AnchorKind.DECISION, text="use the csv module", turn=4, state=BY_AGENT),
+        Anchor(kind=AnchorKind.DECISION, text="keep the old names", turn=5),
+    )
+    rows = restored([Stretch(anchors=anchors)], "", name="s").splitlines()
+    assert [row for row in rows if row.startswith("- ")] == [
+        '- turn 5: "keep the old names"',
+        "- turn 4, the agent: use the csv module",
+    ]
