@@ -153,6 +153,18 @@ def restore(
     return RestoredBlock(text=text, session=found.name)
 
 
+def handoff(
+    forge: Forge | None, *, transcript: str | None = None, session: str | None = None, budget: int = MOST
+) -> RestoredBlock:
+    """Return what a session did, for a next one that has no summary of it.
+
+    Arguments and errors as of `restore`.
+    """
+    found = opened(forge, find_transcript(transcript, session))
+    text = block(found, budget=budget, depth=Depth.SESSION, summary="")
+    return RestoredBlock(text=text, session=found.name)
+
+
 def block(
     session: AgentSession, *, budget: int = MOST, depth: Depth = Depth.RECENT, summary: str | None = None
 ) -> str:

@@ -506,5 +506,6 @@ def _revision(
         conversation_ids=(origin,) if origin else (),
         created_at=now,
         last_validated=now,
+        body=conflicting_edits.taken(edited.body)[0],  # they stay with the old one
     )
     return replace(old, status=DecisionStatus.REVISED, superseded_by=new_id), new

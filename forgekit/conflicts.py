@@ -19,6 +19,7 @@ from forgekit.model.registry import Registry
 
 FOUND, POSSIBLE = Level.CONFLICT.state, Level.POSSIBLE.state
 _VERBS = {ConflictStatus.SCOPED: "scope", ConflictStatus.DISMISSED: "dismiss"}
+_WAIT_MS = 20_000
 UNANSWERED = ("open", FOUND, POSSIBLE)
 """The states of verdicts and findings that wait for a person."""
 
@@ -92,10 +93,12 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     try:
         found = registry.get(forge.resolve(name, Kind.CONFLICT, Kind.DECISION))
     except NotFoundError:
-        cached = findings_of(forge, registry, wait_ms=0)
-        for finding in (*cached.conflicts, *cached.possible, *cached.replacements):
-            if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
-                return finding.verdict()
+        # Another clone may have named a finding that is not judged here yet.
+        for wait in (0, _WAIT_MS) if name.startswith(Kind.CONFLICT.prefix) else (0,):
+            found_here = findings_of(forge, registry, wait_ms=wait)
+            for finding in (*found_here.conflicts, *found_here.possible, *found_here.replacements):
+                if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
+                    return finding.verdict()
         raise
     if isinstance(found, Conflict):
         return found

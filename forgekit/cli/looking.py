@@ -348,7 +348,8 @@ def status(found: Status, call: Call) -> None:
     lines["findings"] = _pairs(pair for pair in found.conflicts if pair[0] in {"found", "possible"})
     lines["judge"] = f"none: {found.judge_missing}" if found.judge_missing else found.judge
     if found.unjudged and not found.judge_missing:
-        lines["judge"] += f"; {found.unjudged:,} pairs to judge (`forgekit conflict scan`)"
+        pairs = console.count(found.unjudged, "pair")
+        lines["judge"] += f"; {pairs} to judge (`forgekit conflict scan`)"
     lines |= {"uncommitted": _paths(found.uncommitted), "unreadable": _paths(found.unreadable)}
     console.fields(lines)
     if found.next_threads:

@@ -50,6 +50,7 @@ _WHY = {
     "decision": "read as a decision",
     "thread": "read as the state of a thread",
     "instruction": "read as a standing instruction",
+    "wd": "read as taking an earlier choice back",
 }
 SEEN = 0.3
 """The least share of a family for a word to belong to it."""
@@ -207,7 +208,8 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
         text = turns[run.turn][1]
         if is_quoted(text, run.start, run.end):
             continue
-        found = find(kind, run.start, text[run.start : run.end], _WHY[run.family], confidence=confidence)
+        why = _WHY.get(run.tag, _WHY[run.family])
+        found = find(kind, run.start, text[run.start : run.end], why, confidence=confidence)
         yield run.turn, _completed(found, run, beside[run], turns) if kind is DECISION else found
 
 

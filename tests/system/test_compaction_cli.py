@@ -268,3 +268,12 @@ def test_a_real_session_replayed_record_by_record(home: Path, monkeypatch: pytes
     ]
     assert max(len(text) for _, _, text in printed) < 10_000
     assert read == ["extended"] * 3
+
+
+def test_a_handoff_holds_what_only_a_summary_says(cli: Cli, home: Path) -> None:
+    talk = session("s9")
+    talk.compact("The agent edited `src/a.py`, ran the tests and heard what the user asked for.")
+    talk.prompt("Go on.")
+    path = placed(home, talk, "s9")
+    assert "src/a.py" not in cli("compaction", "restore", "--transcript", str(path), root=home).out
+    assert "src/a.py" in cli("handoff", "--transcript", str(path), root=home).out
