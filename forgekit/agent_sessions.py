@@ -135,8 +135,9 @@ def restore(
     transcript: str | None = None,
     session: str | None = None,
     budget: int = MOST,
+    summary: str | None = None,
 ) -> RestoredBlock:
-    """Return what a session did and the summary of its last compaction does not hold.
+    """Return what a session did and a summary does not hold.
 
     Args:
         forge: the registry, None outside one.
@@ -144,24 +145,13 @@ def restore(
         transcript: as of `status`.
         session: as of `status`.
         budget: characters; at full depth there is no limit.
+        summary: as of `block`.
 
     Raises NotFoundError, UsageError for too small a budget.
     """
     found = opened(forge, find_transcript(transcript, session))
     far = Depth(depth)
-    text = block(found, budget=_EVERYTHING if far is Depth.FULL else budget, depth=far)
-    return RestoredBlock(text=text, session=found.name)
-
-
-def handoff(
-    forge: Forge | None, *, transcript: str | None = None, session: str | None = None, budget: int = MOST
-) -> RestoredBlock:
-    """Return what a session did, for a next one that has no summary of it.
-
-    Arguments and errors as of `restore`.
-    """
-    found = opened(forge, find_transcript(transcript, session))
-    text = block(found, budget=budget, depth=Depth.SESSION, summary="")
+    text = block(found, budget=_EVERYTHING if far is Depth.FULL else budget, depth=far, summary=summary)
     return RestoredBlock(text=text, session=found.name)
 
 

@@ -10,7 +10,7 @@
     |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
     |- SecretError             a text to be written holds what looks like a secret
-    |   |- UnsentSecretError   a commit to be pushed holds one
+    |- UnsentSecretError       a commit to be pushed holds one
     `- StoreError              the repository cannot be read or written
        |- NoRegistryError      no forgekit.toml here or above
        |- RepositoryError      not a git repository, or one of a kind that cannot be served
@@ -130,16 +130,14 @@ class SecretError(ForgeError):
         )
 
 
-class UnsentSecretError(SecretError):
+class UnsentSecretError(ForgeError):
     """A commit that is to be pushed holds what looks like a secret; arguments as of SecretError."""
 
     def __init__(self, *, path: str, line: int, commit: str, rule: str, name: str) -> None:
-        self.name = name
-        ForgeError.__init__(
-            self,
+        super().__init__(
             f"{path}:{line} of commit {commit[:10]} looks like a secret ({rule} {name}), and nothing was "
             f"pushed; take it out of that commit (`git rebase -i {commit[:10]}^`), or add {name} to "
-            "`allowed_secrets` in forgekit.toml",
+            "`allowed_secrets` in forgekit.toml"
         )
 
 

@@ -568,7 +568,8 @@ OPERATIONS: tuple[Operation, ...] = (
             (_positional("transcripts", Type.PATH, metavar="TRANSCRIPT...", many=True),),
             ("forgekit compaction report ~/.claude/projects/*/*.jsonl --json",), "compaction_report"),
         _of_session("handoff", "Print what a session did, to begin the next one with.",
-            "forgekit.agent_sessions:handoff", _SESSION, ("forgekit handoff | pbcopy",), "block"),
+            "forgekit.agent_sessions:restore", _SESSION, ("forgekit handoff | pbcopy",), "block",
+            fixed=(("depth", "session"), ("summary", ""))),  # the next session has no summary
         _of_session("statusline", "Print one line on a session's context, of a status line's JSON on stdin.",
             "forgekit.agent_sessions:status_line", (), ("forgekit statusline",)),
     ),

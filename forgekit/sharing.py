@@ -180,9 +180,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
                 raise
     found = _report(remote, repository.tip(), outcomes, sent=sent)
     came = [path for path in found.received if files.entity_of_path(path) is not None]
-    there = {path: (forge.root / path).is_file() for path in came} if not dry_run else {}
-    errors = _errors(forge, [p for p in there if there[p]], [p for p in there if not there[p]])
-    return replace(found, errors=errors)
+    return found if dry_run else replace(found, errors=_errors(forge, came))
 
 
 def _require_sound(forge: Forge, tip: str, theirs: str | None) -> None:
@@ -196,22 +194,24 @@ def _require_sound(forge: Forge, tip: str, theirs: str | None) -> None:
         text = repository.read_blob(blob).decode("utf-8", "replace") if blob else ""
         return find(text, {*forge.allowed, *known})
 
-    paths: dict[str, bool] = {}
+    paths: dict[str, None] = {}
     for file in unsent(repository, tip, [theirs] if theirs else [], f"{_OP[0]}: "):
         for found in secrets(file.blob, (each.fingerprint for each in secrets(file.before))):
             raise UnsentSecretError(
                 path=file.path, line=found.line, commit=file.commit, rule=found.rule, name=found.fingerprint
             )
-        paths[file.path] = file.blob is not None
-    gone = [path for path in paths if not paths[path]]
-    if errors := _errors(forge, [path for path in paths if paths[path]], gone):
+        paths[file.path] = None
+    if errors := _errors(forge, paths):
         raise UnsoundError([str(problem) for problem in errors])
 
 
-def _errors(forge: Forge, paths: Sequence[str], removed: Sequence[str] = ()) -> tuple[Problem, ...]:
-    if not (paths or removed):
+def _errors(forge: Forge, paths: Collection[str]) -> tuple[Problem, ...]:
+    """Return the errors in the files at some paths, and in what names those that are gone."""
+    if not paths:
         return ()
-    found = (p for p in check(forge, paths, removed).problems if p.severity is Severity.ERROR)
+    there = [path for path in paths if (forge.root / path).is_file()]
+    problems = check(forge, there, set(paths).difference(there)).problems
+    found = (problem for problem in problems if problem.severity is Severity.ERROR)
     return tuple(p for p in found if p.code != "conflicting-edits")  # a sync names them, and shares them
 
 

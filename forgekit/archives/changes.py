@@ -42,8 +42,8 @@ def settle(
     """Merge what the archives now state into the files as they are.
 
     Args:
-        replaced: archives that another text took the place of; what people did with an entity that the old
-            one stated stays with that entity.
+        replaced: archives that have another text now; what people did with an entity that the old one stated
+            stays with that entity.
     """
     renamed = {
         old: after.mentions[mention]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from forgekit.forge import Forge, WriteOptions
 
 COMMANDS = {
-    "archive new": "filing:sync_compression",
     "approve": "changes:answered",
+    "archive new": "filing:sync_compression",
     "archive show": "filing:archive_shown",
     "check": "maintenance:check",
     "completion": "maintenance:completion",

@@ -155,16 +155,16 @@ def sync(call: Call) -> int:
 def _print_findings(call: Call, received: Sequence[str]) -> None:
     """Print what contradicts the decisions that came in; of very many, only how to look for it."""
     from forgekit.findings import of_written
-    from forgekit.model.entities import entity_path
-    from forgekit.model.kinds import kind_of_path
+    from forgekit.model.entities import Decision
+    from forgekit.worktree.files import entity_of_path
 
-    came = [path for path in received if kind_of_path(path) is Kind.DECISION]
+    owners = filter(None, map(entity_of_path, received))
+    came = [key for kind, key in owners if kind is Kind.DECISION]
     if len(came) > _JUDGED_AT_ONCE:
         console.info("`forgekit conflict scan` looks for contradictions among what came in")
     elif came:
-        registry = call.forge.registry()
         with console.progress("looking for contradictions"):
-            decisions = [d for d in registry.decisions if entity_path(d) in set(came)]
+            decisions = call.forge.registry().of_ids(Decision, came)
             print_findings(of_written(call.forge, decisions, received))
 
 

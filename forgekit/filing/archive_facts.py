@@ -113,10 +113,8 @@ def refold(
     before = gather(fold(filed, manual), remembered)
     if not new and imported is None:
         return Refolded(before, before, ChangeSet((), (), {}, ()))
-    present, replaced = {archive.id for archive, _ in filed}, {archive.id for archive, _ in new}
+    replaced = {archive.id for archive, _ in new}
     kept = (fact for fact in filed if fact[0].id not in replaced)
     after = gather(fold([*kept, *new], manual), imported or remembered)
-    changes = (
-        ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours, present & replaced)
-    )
+    changes = ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours, replaced)
     return Refolded(before, after, changes)

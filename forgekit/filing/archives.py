@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -286,7 +286,7 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Decided:
     """What was decided, for the report; `new` are the ids of the archives whose text is written."""
 
@@ -294,6 +294,14 @@ class _Decided:
     folded: Refolded
     new: frozenset[EntityId]
     refused: Mapping[EntityId, ArchiveError]
+
+    @cached_property
+    def tagged(self) -> Mapping[tuple[str, EntityId], Sequence[Archive]]:
+        """The archives that were filed before, by tag and project."""
+        found: dict[tuple[str, EntityId], list[Archive]] = defaultdict(list)
+        for archive in self.ours.archives:
+            found[archive.compression_tag, archive.project_uuid].append(archive)
+        return found
 
 
 def sync_compression(
@@ -516,7 +524,7 @@ def _report(
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
-    doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.ours)] if new else []
+    doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.tagged)] if new else []
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,
@@ -529,11 +537,10 @@ def _report(
     )
 
 
-def _used_tag(archive: Archive, ours: Registry) -> Problem | None:
+def _used_tag(archive: Archive, tagged: Mapping[tuple[str, EntityId], Sequence[Archive]]) -> Problem | None:
     """Return a warning for a tag that an archive of another conversation has too."""
-    for other in ours.archives:
-        same = (other.compression_tag, other.project_uuid) == (archive.compression_tag, archive.project_uuid)
-        if same and other.conversation_id != archive.conversation_id:
+    for other in tagged.get((archive.compression_tag, archive.project_uuid), ()):
+        if other.conversation_id != archive.conversation_id:
             message = f"{short_id(other.kind, other.id)} has the tag {archive.compression_tag} too"
             fix = "name the archive by its id where the tag means both, or file it with another --tag"
             return Problem(code="tag-used", message=message, fix=fix, severity=Severity.WARNING)

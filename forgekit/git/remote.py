@@ -204,7 +204,7 @@ def unsent(repository: Repository, tip: str, without: Iterable[str], line: str) 
         delta_of = trees[0].diff_to_tree(commit.tree) if trees else commit.tree.diff_to_tree(swap=True)
         for delta in delta_of.deltas:
             path = delta.new_file.path
-            old, new = _entry(trees[0] if trees else None, path), _entry(commit.tree, path)
+            old, new = (_entry(trees[0], path) if trees else None), _entry(commit.tree, path)
             others = [_entry(tree, path) for tree in trees[1:]]
             if path.startswith(tuple(f"{repository.prefix}{top}/" for top in TOPS)) and new not in others:
                 blobs = (str(each[0]) if each and each[1] in _PLAIN else None for each in (old, new))
@@ -297,9 +297,9 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
     return out
 
 
-def _entry(tree: pygit2.Tree | None, path: str) -> _Entry:
+def _entry(tree: pygit2.Tree, path: str) -> _Entry:
     """Return id and mode of what a tree has at a path, or None."""
-    found = tree[path] if tree is not None and path and path in tree else None
+    found = tree[path] if path and path in tree else None
     return None if found is None else (found.id, found.filemode)
 
 

@@ -151,6 +151,15 @@ def test_a_person_s_verdict_stays_with_the_text_that_it_was_given_on(registry: P
     ]
 
 
+def test_a_tag_that_another_conversation_has_is_warned_of(registry: Path, cli: Cli) -> None:
+    text = "# Conversation Archive: {0}\n**Tag:** SAME_TAG\n**Date:** 2026-03-0{1}\n\n- D001: Use {0}\n"
+    first = cli("sync-compression", "-", "--project", "P", stdin=text.format("A", 1).encode(), root=registry)
+    assert "SAME_TAG too" not in first.out
+    name = cli("archive", "list").out.split("\t")[0]
+    again = cli("sync-compression", "-", "--project", "P", stdin=text.format("B", 2).encode())
+    assert f"  warning: SAME_TAG: {name} has the tag SAME_TAG too (" in again.out
+
+
 def test_an_archive_without_ids_says_how_many_records_were_read(registry: Path, cli: Cli) -> None:
     text = "# Archive\n\nTag: A_B\n\n## Decisions\n\n- We bake twice a week\n- We buy flour at the mill\n"
     ran = cli("sync-compression", "-", "--project", "Bakery", stdin=text.encode(), root=registry)
