@@ -36,12 +36,16 @@ FILES_LIMIT = 100_000
 _HEADING = re.compile(r"# +(.{1,2000})")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d][\w/-]{0,60})")
 _WHEN = ("created", "created_at", "date")
+_TAGGED = ("tags", "tag", "keywords")
+_DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 """A fenced stretch of code."""
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 """What a terminal obeys and nobody reads."""
 _RESERVED = re.compile(rf"^{re.escape(HEADING)}[ \t]*$", re.MULTILINE)
 _INGESTED = ("Forgekit-Op", "ingest notes")
+_FRONT_MATTER = "front_matter"
+"""The key of a note's file that holds what else the front matter of its source said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +53,7 @@ class NotesReport:
     """What became of the files of a folder.
 
     Attributes:
-        states: how many notes are `new`, `changed`, `unchanged`; `gone` have no file any more.
+        states: how many notes are `new`, `changed`, `moved` to another file, `unchanged`.
         gone: the notes whose file was removed; they stay.
     """
 
@@ -74,26 +78,31 @@ def add(
     """Keep a note; one of the same source gets the new text.
 
     Args:
-        text: Markdown; secrets in it are redacted.
-        title: one line, else the first heading, else the first words.
+        text: Markdown; secrets in it are redacted, and front matter is read as of an ingested file.
+        title: one line, else that of the front matter, the first heading, or the first words.
         project: its name, else the default or only one.
         tags: words, beside the `#tags` of the text.
-        at: when it was written, in ms since 1970, else now.
+        at: when it was written, in ms since 1970, else what the front matter says, else now.
         source: names what the note is made of again and again.
 
     Raises UsageError for a note without words, RuleError for a title that is too long.
     """
-    body, _ = kept_text(text)
+    head, below = _head(text)
+    body, _ = kept_text(below)
     if not any(map(str.isalnum, body)):
         raise UsageError("the note holds no word")
-    line = typed(title, "the text") if title is not None else title_of(body)
+    line = typed(title, "the text") if title is not None else head.title or title_of(body)
+    line = brief(line, STATEMENT_LIMIT) if title is None else line
+    tags = (*tags, *head.tags)
 
     def decide(registry: Registry) -> list[Entity]:
         standing = next((n for n in registry.notes if n.source == source), None) if source else None
         if standing is not None:
             return [_with_text(standing, line, body, tags, forge.now())]
         name = forge.project(project, registry) or ""
-        note = _note(name, line, body, tags, at if at is not None else forge.now(), source)
+        moment = at if at is not None else head.at if head.at is not None else forge.now()
+        note = _note(name, line, body, tags, moment, source)
+        note = replace(note, extra={_FRONT_MATTER: head.others} if head.others else {})
         same = registry.get(note.id)
         if isinstance(same, Note) and same.body == body:
             return [same]
@@ -138,9 +147,10 @@ def ingest_folder(
 
     Args:
         folder: such as a vault; folders that begin with a dot, links and other files are passed over.
-        project: of new notes, by name, else the default or only one, else `Unsorted`.
+        project: whose notes these are, by name; else the one that has notes of this folder, else the
+            default or only one, else `Unsorted`.
 
-    Raises NotFoundError where there is no such folder.
+    Raises NotFoundError where there is no such folder, UsageError where several projects have notes of it.
     """
     if not folder.is_dir():
         raise NotFoundError("folder", str(folder))
@@ -152,23 +162,27 @@ def ingest_folder(
 
     def change() -> Change:
         registry = forge.registry()
-        known = {note.source: note for note in registry.notes if note.source}
-        name = forge.project(project, registry, required=False) or UNSORTED
+        inside = [note for note in registry.notes if (note.source or "").startswith(f"{_root(folder)}/")]
+        name = _owner(forge, registry, project, inside)
+        known = {note.source: note for note in inside if note.project_name == name}
+        left = {note.source_hash: note for source, note in known.items() if source not in texts}
         writes: list[Entity] = []
         states.clear()
         redacted.clear()
         for source, (text, modified) in texts.items():
-            standing = known.pop(source, None)
+            standing = known.get(source) or left.pop(text_hash(text), None)
             note, secrets = _from_file(standing, name, source, text, modified)
             redacted.update(secrets)
-            if standing is not None and note != standing:
-                note = _with_edits(forge, standing, note, problems)
-            state = "new" if standing is None else "unchanged" if note == standing else "changed"
+            state = "new"
+            if standing is not None:
+                read = note if note == standing else _with_edits(forge, standing, note, problems)
+                note = replace(read, source=source)
+                state = "moved" if source not in known else "unchanged" if note == standing else "changed"
             states[state] += 1
             if state != "unchanged":
                 writes.append(note)
-        inside = f"{_root(folder)}/"
-        gone[:] = [note for source, note in known.items() if source.startswith(inside)]
+        moved = {note.id for note in writes}
+        gone[:] = [note for source, note in known.items() if source not in texts and note.id not in moved]
         if states["new"]:
             writes += forge.new_project(name, registry)
         return Change(
@@ -203,6 +217,21 @@ def title_of(body: str, otherwise: str = "") -> str:
             return brief(one_line(match[1]), STATEMENT_LIMIT)
     first = next((line for line in body.split("\n") if any(map(str.isalnum, line))), "Note")
     return otherwise or brief(one_line(first), 80)
+
+
+def _owner(forge: Forge, registry: Registry, project: str | None, notes: Iterable[Note]) -> str:
+    """Return the name of the project that a folder's notes belong to; arguments as of `ingest_folder`.
+
+    Args:
+        notes: that are known of a folder of this name.
+    """
+    owners = sorted({note.project_name for note in notes})
+    if project is None and len(owners) > 1:
+        names = ", ".join(map(repr, owners))
+        raise UsageError(f"{names} have notes of a folder of this name; say --project which")
+    if project is None and owners:
+        return owners[0]
+    return forge.project(project, registry, required=False) or UNSORTED
 
 
 def _root(folder: Path) -> str:
@@ -242,26 +271,73 @@ def _texts(folder: Path, problems: list[Problem]) -> Iterable[tuple[str, tuple[s
 def _from_file(
     standing: Note | None, project: str, source: str, text: str, modified: Instant
 ) -> tuple[Note, list[str]]:
-    """Return the note of a file; its front matter gives a title, tags and a date, and stays in no text."""
+    """Return the note of a file; its front matter gives title, tags and date, and the rest is kept apart.
+
+    A day in the file's name dates a note whose front matter does not.
+    """
     digest = text_hash(text)
     if standing is not None and standing.source_hash == digest:
         return standing, []
-    try:
-        fields, _, text = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)
-    except FormatError:
-        fields = {}  # a rule, or front matter of another kind: part of the text
+    head, text = _head(text)
     body, secrets = kept_text(text)
-    given = fields.get("tags", [])
-    listed = given if isinstance(given, list) else str(given).replace(",", " ").split()
-    tags = [one_line(str(tag)).lstrip("#") for tag in listed]
-    named = fields.get("title")
-    line = one_line(named) if isinstance(named, str) else ""
-    line = redact(line).text or title_of(body, Path(source).stem)
-    line = brief(line, STATEMENT_LIMIT)
+    stem = Path(source).stem
+    line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
+    extra: dict[str, object] = {_FRONT_MATTER: head.others} if head.others else {}
     if standing is not None:
-        return replace(_with_text(standing, line, body, tags, modified), source_hash=digest), secrets
-    moment = next((at for name in _WHEN if (at := _instant(fields.get(name)))), modified)
-    return replace(_note(project, line, body, tags, moment, source), source_hash=digest), secrets
+        kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
+        read = _with_text(standing, line, body, head.tags, modified)
+        return replace(read, source_hash=digest, extra=kept | extra), secrets
+    day = _DAY.search(stem)
+    moment = head.at or (_instant(day[0]) if day else None) or modified
+    note = _note(project, line, body, head.tags, moment, source)
+    return replace(note, source_hash=digest, extra=extra), secrets
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Head:
+    """What the front matter of a Markdown file says.
+
+    Attributes:
+        others: its other keys, as text.
+    """
+
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    at: Instant | None = None
+    others: Mapping[str, object] = field(default_factory=dict)
+
+
+def _head(text: str) -> tuple[_Head, str]:
+    """Return what a text's front matter says, and the text below it."""
+    try:
+        fields, _, below = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)
+    except FormatError:
+        return _Head(), text  # a rule, or front matter of another kind: part of the text
+    plain = {name.lower(): value for name, value in fields.items()}
+    titles = (plain.get("title"), *(plain.get(name) for name in _WHEN))
+    title, *dates = (one_line(value) if isinstance(value, str) else "" for value in titles)
+    given = [value for name in _TAGGED if (value := plain.get(name))]
+    listed = [each for value in given for each in (value if isinstance(value, list) else _split(value))]
+    read = {"title", *_TAGGED}
+    at = next((at for date in dates if (at := _instant(date.strip("[] ")))), None)
+    read |= set(_WHEN) if at is not None else set()
+    return _Head(
+        title=redact(title).text,
+        tags=tuple(one_line(str(tag)).lstrip("#") for tag in listed),
+        at=at,
+        others={name: _redacted(value) for name, value in fields.items() if name.lower() not in read},
+    ), below
+
+
+def _split(value: object) -> list[str]:
+    return str(value).replace(",", " ").split()
+
+
+def _redacted(value: object) -> object:
+    """Return a value of front matter without secrets."""
+    if isinstance(value, Mapping):
+        return {str(key): _redacted(each) for key, each in value.items()}
+    return [_redacted(each) for each in value] if isinstance(value, list) else redact(str(value)).text
 
 
 def _with_edits(forge: Forge, standing: Note, read: Note, problems: list[Problem]) -> Note:

@@ -199,7 +199,7 @@ def _ingest_notes(call: Call) -> None:
         for note in report.gone[:_CONVERSATIONS]:
             name = short_id(Kind.NOTE, note.id)
             console.info(f"{name} {console.one_line(note.title)}: its file is gone; the note stays")
-        counts = {state: report.states.get(state, 0) for state in ("new", "changed", "unchanged")}
+        counts = {state: report.states.get(state, 0) for state in ("new", "changed", "moved", "unchanged")}
         counts |= {"gone": len(report.gone), "left out": len(report.problems)}
         counts |= {"redacted": sum(report.redacted.values())}
         parts = ", ".join(f"{number:,} {state}" for state, number in counts.items())

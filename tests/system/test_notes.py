@@ -14,7 +14,7 @@ from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.model.entities import Note, entity_path
 from forgekit.search import search
-from forgekit.times import parse_instant
+from forgekit.times import format_date, parse_instant
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 TOKEN = "ghp_" + "a8Kz2LmN0pQ4rT6vX8yB1dF3gH5jW7sC9eUo"
@@ -130,3 +130,44 @@ def test_a_note_has_no_terminal_codes_no_reserved_heading_and_no_title_of_code(f
     assert note.body.startswith("PASS all 40\n")
     assert "\n\\## Conflicting edits\n" in note.body
     assert not list(unresolved_edits(forge.registry(), CheckInput()))
+
+
+def test_a_file_that_moved_keeps_its_note(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "vault", pump="# Pump\n\nThe heat pump goes behind the shed.")
+    notes.ingest_folder(forge, folder)
+    before = forge.registry().notes
+    (folder / "pump.md").rename(folder / "heating.md")
+    report = notes.ingest_folder(forge, folder)
+    assert (dict(report.states), report.gone) == ({"moved": 1}, ())
+    assert [(note.id, note.source) for note in forge.registry().notes] == [(before[0].id, "vault/heating.md")]
+
+
+def test_two_folders_of_one_name_are_the_notes_of_two_projects(forge: Forge, tmp_path: Path) -> None:
+    texts = ("Call the builder", "Ring the school")
+    for place, text in zip(("work", "home"), texts, strict=True):
+        (tmp_path / place).mkdir()
+        folder = vault(tmp_path / place / "vault", todo=f"# Todo\n\n{text}.")
+        notes.ingest_folder(forge, folder, project=place.capitalize())
+    found = {(note.project_name, note.body.partition("\n\n")[2]) for note in forge.registry().notes}
+    assert found == {("Work", "Call the builder."), ("Home", "Ring the school.")}
+    with pytest.raises(UsageError) as refused:
+        notes.ingest_folder(forge, folder)
+    assert str(refused.value) == ("'Home', 'Work' have notes of a folder of this name; say --project which")
+
+
+def test_front_matter_is_read_in_every_spelling_and_its_other_keys_are_kept(
+    forge: Forge, tmp_path: Path
+) -> None:
+    head = (
+        "---\nTitle: Sauna\nkeywords: wood, heat\ndate: '[[2026-03-05]]'\naliases: [Banya]\nrating: 4\n---\n"
+    )
+    folder = vault(tmp_path / "vault", sauna=f"{head}Forty logs a night.")
+    (folder / "2026-03-03 walk.md").write_text("Along the canal.", encoding="utf-8")
+    notes.ingest_folder(forge, folder)
+    walk, sauna = sorted(forge.registry().notes, key=lambda note: note.created_at)
+    assert (format_date(walk.created_at), format_date(sauna.created_at)) == ("2026-03-03", "2026-03-05")
+    assert (sauna.title, sauna.tags, sauna.body) == ("Sauna", ("wood", "heat"), "Forty logs a night.")
+    assert sauna.extra == {"front_matter": {"aliases": ["Banya"], "rating": "4"}}
+    typed = notes.add(forge, f"{head}Fifty logs.").entity
+    assert isinstance(typed, Note)
+    assert (typed.title, format_date(typed.created_at)) == ("Sauna", "2026-03-05")
