@@ -22,10 +22,9 @@ from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line, section, with_section
-from forgekit.times import Instant, format_date, format_instant
+from forgekit.model.rules import with_earlier_resolution, with_section
+from forgekit.times import Instant, format_instant
 
-_EARLIER = "Earlier resolutions"
 _MORE = "--content"
 _VERBS = {
     ThreadStatus.OPEN: "reopen",
@@ -188,8 +187,7 @@ def _in_state(
         )
     body = thread.body
     if not status.ended and thread.resolution:  # a reopened thread still says how it ended before
-        before = f"- {format_date(thread.updated_at)}, {thread.status.value}: {one_line(thread.resolution)}"
-        body = with_section(body, _EARLIER, f"{section(body, _EARLIER)}\n{before}".strip("\n"))
+        body = with_earlier_resolution(body, thread.updated_at, thread.status.value, thread.resolution)
     return replace(
         thread,
         status=status,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
@@ -26,7 +27,7 @@ from forgekit.model.entities import (
     ThreadStatus,
 )
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.rules import statement, with_section
+from forgekit.model.rules import statement, with_earlier_resolution, with_section
 from forgekit.times import Instant
 
 _ITEM_LIMIT = 300
@@ -141,6 +142,9 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
     if status.ended:
         answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
         body = with_section(body, "Resolution", changes[-1][2] or (answers[-1] if answers else ""))
+    for (archive, ended, resolution), (_, state, _) in pairwise(changes):
+        if ended.ended and not state.ended and resolution:
+            body = with_earlier_resolution(body, archive.compressed_at, ended.value, resolution)
     states = [None, *(state for _, state, _ in changes)]
     changed = [a for (a, state, _), before in zip(changes, states, strict=False) if state is not before]
     priorities = [record.priority for _, record in by_time if record.priority is not None]

@@ -14,11 +14,11 @@ from typing import Any
 from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.conflicting_edits import FieldConflict
-from forgekit.merge.merge import merge
-from forgekit.model.entities import FIELDS, Compression, Conflict, Decision, DecisionStatus, Entity
+from forgekit.merge.merge import RESOLUTION, Merged, merge
+from forgekit.model.entities import FIELDS, Compression, Conflict, Decision, DecisionStatus, Entity, Thread
 from forgekit.model.fields import Field, Merge, ids_in
 from forgekit.model.registry import Registry
-from forgekit.model.rules import with_section
+from forgekit.model.rules import with_earlier_resolution, with_section
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,28 @@ def settle(
         if base.get(key) == after.entities.get(key) and not renamed:
             continue  # nothing new was stated; the file, whatever it holds, need not be read
         merged = merge(base.get(key), files.get(key), after.entities.get(key))
-        conflicts.extend((key, conflict) for conflict in merged.conflicts)
-        if merged.entity is None:
+        entity, against = _reopened(files.get(key), merged)
+        conflicts.extend((key, conflict) for conflict in against)
+        if entity is None:
             gone.add(key)
-        elif merged.entity != ours.entities.get(key):
-            writes[key] = merged.entity
+        elif entity != ours.entities.get(key):
+            writes[key] = entity
     for key in sorted(files.keys() - base.keys() - after.entities.keys()) if renamed else ():
         if files[key] != ours.entities.get(key):  # only its references moved
             writes[key] = files[key]
     deletes = [ours.entities[key] for key in sorted(gone) if key in ours.entities and key not in writes]
     return ChangeSet(tuple(writes.values()), tuple(deletes), renamed, tuple(conflicts))
+
+
+def _reopened(file: Entity | None, merged: Merged[Entity]) -> tuple[Entity | None, list[FieldConflict]]:
+    """Return a merged entity and its conflicts; a reopened thread keeps how a person ended it."""
+    entity, conflicts = merged.entity, list(merged.conflicts)
+    if not isinstance(file, Thread) or not isinstance(entity, Thread):
+        return entity, conflicts
+    if not file.status.ended or entity.status.ended or not file.resolution:
+        return entity, conflicts
+    body = with_earlier_resolution(entity.body, file.updated_at, file.status.value, file.resolution)
+    return replace(entity, body=body), [each for each in conflicts if each.field != RESOLUTION]
 
 
 def _moved(

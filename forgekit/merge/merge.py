@@ -359,7 +359,8 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
 """Any other group that both sides changed is a conflict."""
 
 
-_RESOLUTION = "## Resolution"
+RESOLUTION = "## Resolution"
+"""The section of a thread that says how it ended."""
 
 
 def merge(base: E | None, ours: E | None, theirs: E | None) -> Merged[E]:
@@ -431,11 +432,11 @@ def _body(kind: Kind, entities: Sides, ledger: Ledger) -> str:
     winner = _winner(entities)
     if winner is not None:
         won, lost = (maps.ours, maps.theirs) if winner is entities.ours else (maps.theirs, maps.ours)
-        base, kept, other = maps.base.get(_RESOLUTION), won.get(_RESOLUTION), lost.pop(_RESOLUTION, None)
+        base, kept, other = maps.base.get(RESOLUTION), won.get(RESOLUTION), lost.pop(RESOLUTION, None)
         if other not in {None, base, kept}:
-            ledger.conflicts.append(FieldConflict(field=_RESOLUTION, base=base, winner=kept, loser=other))
+            ledger.conflicts.append(FieldConflict(field=RESOLUTION, base=base, winner=kept, loser=other))
         if kept is not None:
-            lost[_RESOLUTION] = kept
+            lost[RESOLUTION] = kept
     sections = keyed("", maps, ledger)
     new = {entry_of(kind, found) for found in ledger.conflicts} if ledger.symmetric else set()
     if winner is None and new <= noted:

@@ -20,6 +20,9 @@ from typing import Any
 from forgekit.errors import RuleError
 from forgekit.ids import normalise
 from forgekit.model.kinds import Kind
+from forgekit.times import Instant, format_date
+
+_EARLIER = "Earlier resolutions"
 
 # C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
@@ -155,6 +158,12 @@ def section(body: str, name: str | None) -> str:
             content = text if name is None else text.partition("\n")[2]
             return _ESCAPED.sub(r"\1", content.strip("\n"))
     return ""
+
+
+def with_earlier_resolution(body: str, ended: Instant, status: str, resolution: str) -> str:
+    """Return a thread's body that keeps how the thread ended before it was reopened."""
+    before = f"- {format_date(ended)}, {status}: {one_line(resolution)}"
+    return with_section(body, _EARLIER, f"{section(body, _EARLIER)}\n{before}".strip("\n"))
 
 
 def with_section(body: str, name: str | None, text: str) -> str:
