@@ -77,16 +77,16 @@ def parse_range(text: str) -> TurnRange | None:
 _LONG = "|".join(word for word in PREFIXES if len(word) > 3 or not word.isascii())
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
-PLAIN_ID = r"(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
+PLAIN_ID = r"(?:OT|DEC|ADR|THR|ART|[DTA])-?\d{1,6}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 REST = {"D": "context", "T": "content", "A": "summary"}
 """The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
 IDS = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{3,6}[a-z]?|(?:OT|DEC|THR|ART|[DTA])-\d{1,6})(?![A-Za-z0-9_])(?!-\d)"
+    r"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{3,6}[a-z]?|(?:OT|DEC|ADR|THR|ART|[DTA])-\d{1,6})(?![A-Za-z0-9_])(?!-\d)"
 )
 _REFERENCES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?"
+    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|ADR|THR|ART|[DTA])-?\d{1,6}[a-z]?"
     rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
     rf"|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
@@ -755,6 +755,8 @@ def _resolve(
     """Return the id of the record that a reference names by its id, its number, or noun and number."""
     if name := names.get(key_of(reference)):
         return name
+    if _is_registered(reference):
+        return reference
     digits = re.search(r"\d+$", reference)
     kinds = [kind] if reference.isdigit() or reference[0] == "#" else [kind_of(reference)]
     number = digits.group().lstrip("0") if digits else ""
@@ -768,7 +770,12 @@ def _goes_on(reference: str, kind: str, series: Mapping[str, str]) -> bool:
 
 
 def _is_ours(reference: str) -> bool:
-    return kind_of(reference) != "" or "-" in reference[8:9] or SHORT_ID.fullmatch(reference) is not None
+    return kind_of(reference) != "" or _is_registered(reference)
+
+
+def _is_registered(reference: str) -> bool:
+    """Say whether a reference is an id that the registry gave."""
+    return "-" in reference[8:9] or SHORT_ID.fullmatch(reference) is not None
 
 
 def _key(claim: Claim) -> str:

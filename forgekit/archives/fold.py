@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Any, Generic
 
 from forgekit.archives.aggregate import (
     End,
@@ -301,7 +301,28 @@ class _Fold:
             return record
         message = f"{record.entity} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)
-        return replace(record, entity=None, revises=(*record.revises, record.local_id))
+        new = replace(record, entity=None, revises=(*record.revises, record.local_id))
+        silent = {
+            name: value
+            for name, value in self.fields_of(named).items()
+            if not getattr(new, name) and (name != "tier_token" or new.tier is None)
+        }
+        return replace(new, **silent)
+
+    def fields_of(self, decision: EntityId) -> dict[str, Any]:
+        """Return the fields of a decision that a new version keeps where its record is silent."""
+        known, history = self.manual.get(decision), self.decisions.histories.get(decision)
+        if isinstance(known, Decision):
+            return {
+                "tier": known.epistemic_tier,
+                "rationale": known.rationale,
+                "alternatives": known.alternatives_rejected,
+                "tags": known.tags,
+                "dependencies": tuple(short_id(Kind.DECISION, each) for each in known.dependencies) or None,
+            }
+        names = ("tier", "tier_token", "rationale", "alternatives", "tags", "dependencies")
+        last = history.statements[-1][1] if history is not None and history.statements else None
+        return {name: getattr(last, name) for name in names} if last is not None else {}
 
     def match(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from forgekit.archives.fold import FoldResult
 from forgekit.archives.read import ImportOptions, identify
@@ -43,7 +44,7 @@ def archive(
     return identify(f"text of {tag}", text, ImportOptions(), project), text
 
 
-def own_decision(text: str, made: Instant) -> Decision:
+def own_decision(text: str, made: Instant, **more: Any) -> Decision:
     """Return a decision of the project that a person registered."""
     return Decision(
         decision_id=decision_id(PROJECT, text, EntityId(""), made),
@@ -52,6 +53,7 @@ def own_decision(text: str, made: Instant) -> Decision:
         project_uuid=PROJECT,
         created_at=made,
         last_validated=made,
+        **more,
     )
 
 

@@ -149,7 +149,8 @@ def test_a_line_with_an_id_is_the_title_of_the_decision_in_its_block() -> None:
         ("ADR-004", DecisionStatus.SUPERSEDED),
         ("ADR-005", DecisionStatus.ACTIVE),
     ]
-    assert read.decisions[0].text == "We print every ticket on board with a belt printer"
+    assert read.decisions[0].text == "We print every ticket on board with a belt printer."
+    assert read.decisions[1].superseded_by == "ADR-005"
 
 
 def test_ids_with_the_letter_of_artifacts_are_threads_below_a_header_of_threads() -> None:

@@ -18,6 +18,7 @@ from forgekit.archives.ancestry import unique_pairs
 from forgekit.archives.fold import fold
 from forgekit.ids import conversation_id, project_id
 from forgekit.model.entities import Conflict, DecisionStatus, Priority, ThreadStatus
+from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
 
 P = project_id("Ledger")
@@ -187,3 +188,23 @@ def test_a_thread_that_the_parent_itself_ended_is_neither_carried_nor_resolved()
 
 def test_an_entity_with_two_local_ids_is_listed_under_the_first() -> None:
     assert unique_pairs([("D001", OWN.id), ("D005", OWN.id)]) == (("D001", OWN.id),)
+
+
+def test_a_reopened_thread_keeps_how_it_ended() -> None:
+    ended = thread("T001", "Audit export", status=ThreadStatus.RESOLVED, resolution="As CSV.")
+    reopened = thread("T001", "Audit export", status=ThreadStatus.OPEN, reopened=True)
+    pairs = archive("ONE", "2026-03-05", ended), archive("TWO", "2026-03-07", reopened)
+    found = the_thread(fold(pairs), pairs[0], "T001")
+    assert found.status is ThreadStatus.OPEN
+    assert found.body == "## Earlier resolutions\n\n- 2026-03-05, resolved: As CSV."
+
+
+def test_a_new_version_named_by_its_old_id_keeps_what_its_record_does_not_say() -> None:
+    old = own_decision(
+        "Kitchen closes at nine", MADE, epistemic_tier=0.9, alternatives_rejected=("open end",)
+    )
+    name = short_id(Kind.DECISION, old.id)
+    new = archive("NEW", "2026-03-09", decision(name, "Kitchen closes at ten o'clock", entity=name))
+    made = the_decision(fold([new], [old]), new, name)
+    assert (made.decision, made.epistemic_tier) == ("Kitchen closes at ten o'clock", 0.9)
+    assert made.alternatives_rejected == ("open end",)
