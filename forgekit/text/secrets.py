@@ -135,7 +135,7 @@ def _assigned(match: re.Match[bytes]) -> bool:
     value, name = match["s"][:_JUDGED], match["name"].lower()
     if match.string[match.end("s") : match.end("s") + 1] in {b"(", b"["}:
         return False  # a call, or a place in a list
-    if name.startswith((b"pass", b"pwd")):
+    if name.startswith((b"pass", b"pw", *_FOREIGN)):
         return _password(match)
     if name == b"token" and _HEX.fullmatch(value):  # a hash as a rule
         owner = _OWNED.search(match.string, max(match.start() - 16, 0), match.start())
@@ -197,13 +197,20 @@ _PUTTY = (
     rb"Private-Lines: [0-9]{1,4}%b(?P<s>[A-Za-z0-9+/=]{16,8192}+(?:%b[A-Za-z0-9+/=]{16,8192}+){0,400}+"
     rb"(?:%b[A-Za-z0-9+/=]{1,80}+(?=%bPrivate-))?)"
 ) % (_GAP, _GAP, _GAP, _GAP)
-_NAMES = (b"passw", b"passphrase", b"pwd", b"secret", b"token", b"credential")
+_FOREIGN = tuple(
+    map(str.encode, ("senha", "kennwort", "contrase", "парол", "Парол", "パスワード", "密码", "密碼"))
+)
+"""How other languages name a password, beside those that say `passw...`."""
+_NAMES = (
+    *(b"passw", b"passphrase", rb"passe(?![a-z])", b"pwd", rb"(?<![a-z0-9_])pw(?![a-z0-9_])"),
+    *(b"secret", b"token", b"credential", *_FOREIGN),
+)
 # The key of an account, shared or not, is how Azure's connection strings say it.
 _OWNERS = (b"api", b"access", b"account", b"private", b"signing", b"encryption", b"auth")
 _KEY = b"|".join(rb"(?<=%s)|(?<=%s[-_ ])" % (owner, owner) for owner in _OWNERS)
 _ASSIGNED = (
-    rb"(?i:(?P<name>%s|(?:%s)key))[A-Za-z0-9_-]{0,24}+(?:\\?[\"'`]|[*\]]){0,3}+"
-    rb"(?:[ \t]{0,4}+(?::=|=>|[=:])|[ \t](?i:is|was)(?=[ \t]))(?:\*|[ \t\r\n]){0,6}+"
+    rb"(?i:(?P<name>%s|(?:%s)key))[A-Za-z0-9_\x80-\xee-]{0,24}+(?:\\?[\"'`]|[*\]]){0,3}+"
+    rb"(?:[ \t]{0,4}+(?::=|=>|[=:|]|\xef\xbc\x9a)|[ \t](?i:is|was)(?=[ \t]))(?:\*|[ \t\r\n]){0,6}+"
     rb"(?:[bfru@]?\\?(?P<q>[\"'`]))?+"
     rb"(?P<s>(?(q)[^\s\"'`\\]{8,512}|[^\s\"'`<>\[\](){}|,;\\*]{8,512}))(?<![.:])"
 ) % (b"|".join(_NAMES), _KEY)
@@ -283,8 +290,8 @@ RULES: tuple[Rule, ...] = (
         rb"://[^\s/?#@:\"'<>\\]{0,128}+:(?P<s>[^\s/@\"'<>\\]{3,256}+)@", _in_address),
     Rule("bearer-token", Where.WORD, (b"bearer ", b"basic "),
         rb"(?i:bearer|basic) {1,3}(?P<s>[A-Za-z0-9._~+/=-]{16,2000})(?<!\.)", _secret),
-    Rule("assigned-secret", Where.WORD, (b"pass", b"pwd", b"secret", b"token", b"credential", b"key"),
-        _ASSIGNED, _assigned),
+    Rule("assigned-secret", Where.WORD,
+        (b"pass", b"pw", b"secret", b"token", b"credential", b"key", *_FOREIGN), _ASSIGNED, _assigned),
 )
 # fmt: on
 """In order of trust: where two see one secret, the first names it."""
