@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from forgekit.upkeep.repair import Repair
 
 _JUDGED_AT_ONCE = 50
+_UNMADE = 20
 """Decisions of one sync whose contradictions are looked for at once."""
 _LONGEST_STATUS = 1_000_000
 """Bytes of the JSON that an agent gives the command of its status line."""
@@ -241,11 +242,13 @@ def maintain(call: Call) -> int:
         for tier, number in sorted(found.tiers.items()):
             console.data(f"{tier}: {number:,}")
         made = f"{console.count(found.essences, 'essence')}, {console.count(found.digests, 'digest')}"
-        failed = f", {found.failed:,} failed" if found.failed else ""
+        failed = f", {len(found.unmade):,} failed" if found.unmade else ""
         commits = ", ".join(commit[:10] for commit in found.commits) or "nothing committed"
         console.info(f"maintain: {made}{failed}: {commits}")
+        for title in found.unmade[:_UNMADE]:
+            console.info(f"no essence could be made of {console.one_line(title)!r}")
         suggestions(found)
-    return int(found.failed > 0)
+    return int(bool(found.unmade))
 
 
 def schedule(call: Call) -> None:

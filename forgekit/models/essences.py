@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from forgekit.extraction.sentences import whole_sentences
 from forgekit.insight.notes import ESSENCE_LIMIT, candidates, choose, phrases
 from forgekit.models.chat import Chat, fenced, read_object, visible
+from forgekit.text.blocks import brief
 
 if TYPE_CHECKING:
     from forgekit.models.encoder import Encoder
@@ -56,12 +57,12 @@ class ExtractiveDistiller:
         ]
         vectors = self._encoder.encode_documents(flat)
         at = 0
-        for own, named in parts:
+        for (name, _), (own, named) in zip(texts, parts, strict=True):
             title, body = vectors[at], vectors[at + 1 : at + 1 + len(own)]
             words = vectors[at + 1 + len(own) : at + 1 + len(own) + len(named)]
             at += 1 + len(own) + len(named)
             if not own:
-                yield Essence("")
+                yield Essence(brief(name, limit))  # no sentence, such as a list of links: its title says it
                 continue
             centre = body.mean(axis=0) + _TITLE * title
             near = (body @ centre).tolist()

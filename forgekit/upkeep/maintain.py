@@ -108,7 +108,7 @@ class Maintained:
 
     Attributes:
         due: whether anything was to be looked at.
-        failed: texts for which none could be made.
+        unmade: titles of texts for which none could be made.
         tiers: notes by how much of them is shown.
         missing: why nothing was distilled, or "".
     """
@@ -116,7 +116,7 @@ class Maintained:
     due: bool = True
     essences: int = 0
     digests: int = 0
-    failed: int = 0
+    unmade: list[str] = field(default_factory=list)
     suggestions: tuple[Suggestion, ...] = ()
     applied: bool = False
     tiers: Mapping[str, int] = field(default_factory=dict)
@@ -163,8 +163,8 @@ def maintain(
         report.tiers = fidelity_counts(forge.registry(), forge.now(), local_state.opened(forge.root))
     if only is None and not (options.dry_run or options.no_commit):
         forge.catalogue.refresh()
-        done = "" if report.failed or report.missing else _stamp(forge, forge.catalogue.contents())
-        run = {"state": done, "at": forge.now(), "failed": report.failed}
+        done = "" if report.unmade or report.missing else _stamp(forge, forge.catalogue.contents())
+        run = {"state": done, "at": forge.now(), "failed": len(report.unmade)}
         local_state.write(forge.root, local_state.MAINTAINED, run)
     return report
 
@@ -223,11 +223,11 @@ def _distil(
     for start in range(0, len(due), _AT_ONCE):
         some = due[start : start + _AT_ONCE]
         found = distiller.distil([(title, text) for *_, title, text in some])
-        for (key, digest, *_), essence in zip(some, found, strict=True):
+        for (key, digest, title, _), essence in zip(some, found, strict=True):
             if essence.text:
                 made[key] = digest, essence
             else:
-                report.failed += 1
+                report.unmade.append(title)
         if progress is not None:
             progress(min(start + _AT_ONCE, len(due)), len(due))
         if len(made) >= BATCH and not options.dry_run:
@@ -292,9 +292,9 @@ def _commit(
                 if topic.status is TopicStatus.MERGED or not essences or topic.digest_of == digest:
                     continue
                 if digest not in digests:
-                    digests[digest] = next(
-                        iter(distiller.distil([(topic.title, essences)], DIGEST_LIMIT))
-                    ).text
+                    found_text = next(iter(distiller.distil([(topic.title, essences)], DIGEST_LIMIT))).text
+                    digests[digest] = found_text
+                    report.unmade += [] if found_text else [topic.title]
                 if digests[digest]:
                     new: dict[str, Any] = {"digest_of": digest, "digest_by": distiller.name}
                     writes[topic.id] = replace(topic, digest=digests[digest], **new)
@@ -311,7 +311,6 @@ def _commit(
     outcome = forge.commit(change, options)
     report.essences += counts["essences"]
     report.digests += counts["digests"]
-    report.failed += sum(not text for text in digests.values())
     report.suggestions += tuple(found)
     report.diff += outcome.diff
     if outcome.commit is not None:

@@ -54,7 +54,7 @@ def forge(repository: Path) -> Forge:
 
 def test_nothing_is_done_twice_and_a_changed_note_is_distilled_again(forge: Forge) -> None:
     first = maintain(forge)
-    assert (first.essences, first.failed, len(first.commits)) == (6, 0, 1)
+    assert (first.essences, len(first.unmade), len(first.commits)) == (6, 0, 1)
     found = forge.registry().notes
     for note in found:
         assert has_essence(note)
@@ -248,7 +248,7 @@ def test_a_model_that_fails_leaves_notes_as_they_are(forge: Forge, monkeypatch: 
     monkeypatch.setattr(module, "find_distiller", lambda *_: model)
     before = {note.id: note for note in forge.registry().notes}
     report = maintain(forge)
-    assert (report.essences, report.failed) == (0, 6)
+    assert (report.essences, len(report.unmade)) == (0, 6)
     assert {note.id: note for note in forge.registry().notes} == before
     assert maintain(forge).due, "what failed is tried again"
 
