@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from forgekit.change import Written, require_active, write
+from forgekit.change import Written, require_active, typed, write
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import Finding, Findings, superseded
+from forgekit.conflict.pairs import NATURE, Finding, Findings, opposed, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import COMMITTED, Forge, WriteOptions
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, pair_id
 from forgekit.insight.staleness import conflict_state, open_conflicts
 from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
@@ -116,6 +116,29 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     return chosen[0]
 
 
+def create(
+    forge: Forge, name: str, other: str, *, nature: str = NATURE, options: WriteOptions = COMMITTED
+) -> Written:
+    """State that two decisions cannot both be followed; a verdict that is on file stays.
+
+    Args:
+        nature: what they disagree on, one line.
+
+    Raises RuleError for one decision twice, TransitionError for one out of force.
+    """
+    keys = forge.resolve(name, Kind.DECISION), forge.resolve(other, Kind.DECISION)
+    line = typed(nature, "--nature")
+
+    def decide(registry: Registry) -> list[Conflict]:
+        if keys[0] == keys[1]:
+            raise RuleError("a conflict is between two decisions; both names mean one")
+        a, b = (require_active(registry, registry.expect(Decision, key)) for key in sorted(keys))
+        known = registry.find(Conflict, pair_id(a.id, b.id))
+        return [known if known is not None else replace(opposed(a, b), nature=line)]
+
+    return write(forge, decide, "conflict new", options)
+
+
 def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Keep one side of a conflict; the other is superseded, with the reason.
 
@@ -149,7 +172,7 @@ def settle(
     Args:
         status: `scoped`: each holds in the scope that the reason states; `dismissed`: no contradiction.
 
-    Raises TransitionError when it is settled already.
+    Raises TransitionError when a side of it was kept.
     """
     state = ConflictStatus(status)
     chosen = named(forge, name)
@@ -168,12 +191,12 @@ def _names_decision(forge: Forge, name: str) -> bool:
 
 
 def _open(registry: Registry, chosen: Conflict) -> Conflict:
-    """Return a verdict as it is on file now, open; that of a finding where there is none on file."""
+    """Return a verdict as it is on file, unless a side was kept; else that of a finding."""
     conflict = registry.find(Conflict, chosen.id)
     if conflict is None:
         for side in chosen.sides:
             require_active(registry, registry.expect(Decision, side))
         return chosen
-    if conflict.status is not ConflictStatus.OPEN:
+    if conflict.status is ConflictStatus.RESOLVED:
         raise TransitionError(f"{short_id(Kind.CONFLICT, conflict.id)} is already {conflict.status.value}")
     return conflict

@@ -270,7 +270,7 @@ def show(
     kinds = (Kind(kind),) if kind else ()
     if at is None:
         registry = forge.registry()
-        entity, notice = forge.entity(name, *kinds), ""
+        entity, notice = _named(forge, name, kinds)
     else:
         registry = forge.registry_at(at)
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
@@ -290,6 +290,18 @@ def show(
         insights=text.insights,
         notice=notice,
     )
+
+
+def _named(forge: Forge, name: str, kinds: tuple[Kind, ...]) -> tuple[Entity, str]:
+    """Return an entity by name, and that it is a finding, which no file holds."""
+    try:
+        return forge.entity(name, *kinds), ""
+    except NotFoundError:
+        if kinds != (Kind.CONFLICT,):
+            raise
+    from forgekit.conflicts import named
+
+    return named(forge, name), "found by the judge; no verdict is on file"
 
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:

@@ -26,6 +26,7 @@ from forgekit.insight.project_state import (
     since,
     titles,
 )
+from forgekit.insight.staleness import scope_mark, scopes
 from forgekit.insight.views import Derived
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
@@ -211,6 +212,7 @@ class _Rows:
         self._since = archive.compressed_at if archive is not None else None
         own = archive.records if archive is not None else ()
         self._own = {entity for _, entity in own}
+        self._scopes = scopes(registry)
         self._local = {entity: local for local, entity in reversed(own) if not is_short(local)}
 
     def fitting(self, rows: Iterable[BlockRow]) -> list[BlockRow]:
@@ -232,9 +234,9 @@ class _Rows:
         return entity in self._own
 
     def marks(self, entity: Decision | Thread) -> str:
-        """Return marks for what two clones changed apart, and for what began after the archive."""
+        """Return marks for two texts of two clones, for a scope, and for what began after the archive."""
         new = " NEW" if self._since is not None and entity.created_at > self._since else ""
-        return unsettled(entity) + new
+        return unsettled(entity) + scope_mark(self._scopes.get(entity.id)) + new
 
     def source(self, entity: Decision | Thread) -> str:
         """Return where an entity comes from: an archive's tag or a conversation, and the date."""

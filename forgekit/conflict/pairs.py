@@ -122,13 +122,18 @@ class Finding:
 
         It says nothing of the judge: the same pair gives the same file on every machine.
         """
-        return Conflict(
-            conflict_id=self.id,
-            decision_a=self.a.id,
-            decision_b=self.b.id,
-            nature=NATURE,
-            detected_at=max(self.a.created_at, self.b.created_at),
-        )
+        return opposed(self.a, self.b)
+
+
+def opposed(a: Decision, b: Decision) -> Conflict:
+    """Return the open verdict of a pair, the smaller id first."""
+    return Conflict(
+        conflict_id=pair_id(a.id, b.id),
+        decision_a=a.id,
+        decision_b=b.id,
+        nature=NATURE,
+        detected_at=max(a.created_at, b.created_at),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,9 @@ from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
 from forgekit.model.graph import Graph, arrows, order, same_conversations
-from forgekit.model.kinds import short_id
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry, Standing
+from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
 
 DAYS = 30
@@ -351,6 +352,21 @@ def open_conflicts(registry: Registry) -> list[Conflict]:
     """Return the verdicts that wait for a person's choice; one whose side has ended waits no more."""
     waits = ConflictStatus.OPEN.value
     return [c for c in registry.conflicts if conflict_state(registry, c) == waits]
+
+
+def scopes(registry: Registry) -> Mapping[EntityId, str]:
+    """Return what a person said on the scope of each decision that a verdict keeps beside another one."""
+    found: dict[EntityId, list[str]] = defaultdict(list)
+    for conflict in registry.conflicts:
+        if conflict_state(registry, conflict) == ConflictStatus.SCOPED.value:
+            for side, other in (conflict.sides, conflict.sides[::-1]):
+                found[side].append(f"beside {short_id(Kind.DECISION, other)}: {conflict.reason}")
+    return {side: "; ".join(sorted(reasons)) for side, reasons in found.items()}
+
+
+def scope_mark(scope: str | None) -> str:
+    """Return the mark that a line on a decision with a scope ends with."""
+    return f" [SCOPED {quote(scope)}]" if scope else ""
 
 
 def blocked_from_carrying(registry: Registry, findings: Findings = NOTHING) -> frozenset[EntityId]:

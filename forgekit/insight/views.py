@@ -11,7 +11,7 @@ what was asked for, which an outcome that changed nothing does not say.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +123,14 @@ class Derived:
             "validation_count": max(len(age.conversations) - 1, 0),
             "dependents": list(self._dependents(decision.id)),
             "conflicts_with": list(self._opposed[decision.id]),
+            "scope": self._scopes.get(decision.id, ""),
         }
+
+    @cached_property
+    def _scopes(self) -> Mapping[EntityId, str]:
+        from forgekit.insight.staleness import scopes
+
+        return scopes(self._registry)
 
     @cached_property
     def _ages(self) -> Ages:
@@ -533,7 +540,8 @@ def written(found: Any, *, dry_run: bool, findings: _Findings = ()) -> Json:
 def maintained(found: Any, *, dry_run: bool) -> Json:
     """Return what a run of maintenance did."""
     return {
-        **_of(found, "due essences digests failed applied commits"),
+        **_of(found, "due essences digests unmade applied commits"),
+        "failed": len(found.unmade),
         "dry_run": dry_run,
         "tiers": dict(found.tiers),
         "missing": found.missing or None,
@@ -564,7 +572,7 @@ def ingested_notes(found: Any, *, dry_run: bool) -> Json:
     """Return what became of the files of a folder."""
     return {
         **_outcome(found.outcome, dry_run=dry_run),
-        "notes": {state: found.states.get(state, 0) for state in ("new", "changed", "unchanged")},
+        "notes": {state: found.states.get(state, 0) for state in ("new", "changed", "moved", "unchanged")},
         "gone": [note.id for note in found.gone],
         "redacted": dict(found.redacted),
         "left_out": [{"path": problem.path, "why": problem.message} for problem in found.problems],

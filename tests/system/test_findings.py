@@ -223,8 +223,25 @@ def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, status: str
     assert findings_of(forge, forge.registry()).conflicts == ()
     assert check(forge).problems == ()
     said = short_id(Kind.CONFLICT, finding.id)
-    with pytest.raises(TransitionError, match=f"{said} is already {status}"):
-        conflicts.settle(forge, said, "again", "dismissed")
+    if status == "resolved":
+        with pytest.raises(TransitionError, match=f"{said} is already {status}"):
+            conflicts.settle(forge, said, "again", "dismissed")
+        return
+    conflicts.settle(forge, said, "on second thoughts", "scoped")
+    [verdict] = forge.registry().conflicts
+    assert (verdict.status.value, verdict.reason) == ("scoped", "on second thoughts")
+    text = f"[SCOPED beside {dec(other)}: on second thoughts]"
+    assert text in prepare_compression(forge, "Ledger").text
+
+
+def test_a_person_names_a_contradiction_that_nothing_found(forge: Forge) -> None:
+    one, other = made(forge, SQL), made(forge, "Concerts are in May")
+    conflict = conflicts.create(forge, dec(one), dec(other), nature="the hall is taken").entity
+    assert [c.nature for c in forge.registry().conflicts] == ["the hall is taken"]
+    assert conflicts.create(forge, dec(other), dec(one)).entity == conflict
+    with pytest.raises(RuleError) as refused:
+        conflicts.create(forge, dec(one), dec(one))
+    assert str(refused.value) == "a conflict is between two decisions; both names mean one"
 
 
 def test_a_new_text_brings_the_finding_back(forge: Forge) -> None:

@@ -62,6 +62,7 @@ def test_a_decision_carries_what_is_counted() -> None:
         "hops_since_validated": 1,
         "validation_count": 1,
         "dependents": [on_top.id],
+        "scope": "",
         "conflicts_with": [rival.id],
         "kind": "decision",
         "short_id": f"dec_{d.id[-12:]}",
