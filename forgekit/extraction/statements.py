@@ -71,6 +71,11 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 """Labels of lists of threads; an agent also lists tasks, files and issues that it fixed."""
+_INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uff1a]\*{0,2}\s+(?=\S)")
+"""A label with its text on the same line."""
+_CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
+_LEADING, _ENDING = 8, 3
+"""Words between a statement and the ends of its clause that belong to it."""
 _OPTION = re.compile(
     r"^\W{0,6}(?:[^\W\d_]{3,12} )?(?P<name>[A-Ha-h]|\d{1,2})[.):]\W{0,4}\s+(?P<text>\S[^\n]*)", re.MULTILINE
 )
@@ -178,8 +183,14 @@ def find(
 
 
 def labelled(text: str) -> Iterator[Find]:
-    """Yield the items below `Decisions made:` or `Open questions:`, in order."""
+    """Yield what stands behind `Decision:`, and the items below `Decisions made:` or `Open questions:`."""
     for each in sentences(text):
+        inline = _INLINE.match(each.raw)
+        if inline and each.first and lists_kind(inline["label"], "D") and not each.asks:
+            start, words = each.start + inline.end(), each.raw[inline.end() :]
+            if len(words.split()) >= _LEAST_WORDS and not _PLACEHOLDER.fullmatch(words):
+                yield find(DECISION, start, words, "labelled as a decision")
+                continue
         kind = DECISION if lists_kind(each.label, "D") else OPEN if _OPEN.fullmatch(each.label) else None
         if kind is not None and _is_item(each) and not (each.asks and kind is DECISION):
             words = text[each.start : each.start + len(each.raw)]
@@ -230,12 +241,18 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
 
 
 def _of_words(run: Run, text: str) -> Run:
-    """Return a run that begins and ends with whole words: a token may be a part of one."""
+    """Return a run of whole words: a token may be a part of one, and a `not` before it turns it round."""
     start, end = run.start, run.end
     while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
         start -= 1
     while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
         end += 1
+    if run.family not in _NAMES:
+        begun = max((m.end() for m in _CLAUSE.finditer(text, max(start - 120, 0), start)), default=start)
+        start = begun if len(text[begun:start].split()) <= _LEADING else start
+        following = _CLAUSE.search(text, end, end + 120)
+        ended = following.start() if following else len(text)
+        end = ended if len(text[end:ended].split()) <= _ENDING else end
     return replace(run, start=start, end=end)
 
 

@@ -9,7 +9,7 @@ from fake_reader import FakeReader
 
 from forgekit.extraction.extract import extract
 from forgekit.extraction.sentences import before_document
-from forgekit.extraction.statements import Find, Run, Words, runs_in, statements
+from forgekit.extraction.statements import Find, Run, Words, labelled, runs_in, statements
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 
@@ -140,12 +140,25 @@ class SubwordReader(FakeReader):
 
 
 def test_a_statement_ends_with_a_whole_word_where_tokens_are_parts_of_words() -> None:
-    text = "we keep getFileContent here"
-    places = [(0, 2), (3, 7), (8, 11), (11, 18), (18, 22), (23, 27)]
+    text = "so, keep getFileContent in the old small module"
+    places = [(0, 2), (4, 8), (9, 12), (12, 19), (19, 23), (24, 26)]
     shares = [[0.1, 0.9, *([0.0] * 10)] if 1 <= n <= 3 else [1.0, *([0.0] * 11)] for n in range(6)]
     reader = SubwordReader(Words(places, [0] * 6, shares))
     [(_, found)] = statements([(True, text)], reader)
     assert found.text == "keep getFileContent"
+
+
+def test_a_statement_has_what_begins_and_ends_its_clause() -> None:
+    text = "Fine, we are not going to use Kubernetes at all, it is too large"
+    places = [(0, 4), (6, 8), (9, 12), (13, 16), (17, 22), (23, 25), (26, 29), (30, 40), (41, 43), (44, 47)]
+    shares = [[0.1, 0.9, *([0.0] * 10)] if 5 <= n <= 7 else [1.0, *([0.0] * 11)] for n in range(10)]
+    [(_, found)] = statements([(True, text)], SubwordReader(Words(places, [0] * 10, shares)))
+    assert found.text == "we are not going to use Kubernetes at all"
+
+
+def test_what_is_labelled_as_a_decision_is_one() -> None:
+    text = "Decision: we go with Hetzner.\nDecision: TBD\nDecision: is it Hetzner or Scaleway?"
+    assert [found.text for found in labelled(text)] == ["we go with Hetzner."]
 
 
 def test_what_is_not_probable_enough_is_left_out() -> None:
