@@ -476,7 +476,8 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
     for entity in given.subjects(registry):
         path, text = entity_path(entity), given.texts.get(entity_path(entity))
         pair = None
-        if isinstance(entity, Decision) and not text_gives_id(entity):
+        unsettled = isinstance(entity, Decision) and conflicting_edits.taken(entity.body)[1]
+        if isinstance(entity, Decision) and not text_gives_id(entity) and not unsettled:
             pair = _revision(registry, entity, given.committed.get(entity.id), now)
         if pair is not None:
             new = short_id(entity.kind, pair[1].id)

@@ -1,4 +1,4 @@
-"""Context for a question: threads, decisions and conversations that bear on it, within a budget."""
+"""Context for a question: what is on record that bears on it, within a budget."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from forgekit.ids import EntityId
 from forgekit.index.catalogue import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
 from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
-from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.question import about
+from forgekit.insight.staleness import blocked_from_carrying, scope_mark, scopes
 from forgekit.insight.views import Derived
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import Scored, SearchResult, search
+from forgekit.search import CLOSE, Scored, SearchResult, search
 from forgekit.text.blocks import NOTICE, brief, count, quote
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, format_date
@@ -91,6 +92,11 @@ def load(
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
+    conventions = [
+        one
+        for one in find(Kind.CONVENTION, "active")
+        if (one.cosine or 0) >= CLOSE or one.named or about(query, one.hit.title)
+    ]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
     def part(kind: Kind, rows: Sequence[BlockRow], status: str | None = None) -> BlockPart:
@@ -102,6 +108,7 @@ def load(
         BlockPart(title="Threads of thought", rows=listed, total=len(listed)),
         part(Kind.DECISION, _decisions(forge, registry, decisions), "active"),
         part(Kind.THREAD, _threads(registry, threads)),
+        BlockPart(title="Conventions", rows=_conventions(conventions), total=len(conventions)),
         part(Kind.NOTE, _notes(forge, registry, notes, topics)),
         part(Kind.CONVERSATION, _conversations(registry, conversations)),
     ]
@@ -110,7 +117,7 @@ def load(
     derived = Derived(registry)
     views = [
         [derived.view(entity) for scored in hits if (entity := registry.get(scored.hit.id)) is not None]
-        for hits in (decisions, threads, conversations, notes)
+        for hits in (decisions, threads, conversations, notes, conventions)
     ]
     data: dict[str, object] = {
         "query": query,
@@ -122,6 +129,7 @@ def load(
         "threads": views[1],
         "conversations": views[2],
         "notes": views[3],
+        "conventions": views[4],
         "topics": [derived.view(topic) for topic in topics],
         "cut": [laid.cut] if laid.cut else [],
         "tokens": tokens_of(laid.placed),
@@ -199,7 +207,7 @@ def _echo(text: str, length: int) -> str:
 
 def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list[BlockRow]:
     findings = findings_of(forge, registry, {one.hit.id for one in hits}, wait_ms=BLOCK_WAIT_MS)
-    blocked = blocked_from_carrying(registry, findings)
+    blocked, scoped = blocked_from_carrying(registry, findings), scopes(registry)
     rows: list[BlockRow] = []
     for one in hits:
         hit = one.hit
@@ -209,7 +217,11 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list
             conflict = (
                 " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else " [IN AN OPEN CONFLICT]"
             )
-            mark = (conflict if found.id in blocked else "") + unsettled(found)
+            mark = (
+                (conflict if found.id in blocked else "")
+                + unsettled(found)
+                + scope_mark(scoped.get(found.id))
+            )
             head = (
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): "
@@ -244,6 +256,13 @@ def _conversations(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]
         words = (f"{line}: {quote(essence)}", line) if essence else (line,)
         rows.append(BlockRow(words, score=one.score, worth=one.score))
     return rows
+
+
+def _conventions(hits: Iterable[Scored]) -> list[BlockRow]:
+    lines = (
+        (one, f"- {one.hit.short} ({quote(one.hit.project or '')}): {quote(one.hit.title)}") for one in hits
+    )
+    return [BlockRow((line,), score=one.score, worth=one.score) for one, line in lines]
 
 
 def _origin(local_id: str | None, conversation: EntityId | None) -> str:

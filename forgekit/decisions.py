@@ -108,11 +108,15 @@ def create(
 
 
 def _relative(patterns: Iterable[str]) -> Iterator[str]:
-    """Yield path patterns; raise RuleError for one that can cover no file of the repository."""
+    """Yield path patterns; raise RuleError for one that would cover no file of the repository."""
     for pattern in patterns:
         if pattern.startswith("/") or ".." in pattern.split("/"):
             raise RuleError(
                 f"governs: {pattern!r} must be relative to the top of the repository, such as `src/**`"
+            )
+        if pattern.startswith("!") or "{" in pattern:
+            raise RuleError(
+                f"governs: {pattern!r} has `!` or `{{`, which is not read; give each pattern by itself"
             )
         yield pattern
 

@@ -24,7 +24,8 @@ from forgekit.worktree.roots import top_of
 TARGETS = ("CLAUDE.md", "AGENTS.md")
 RULES = ".claude/rules"
 _OWN_RULES = re.compile(r"forgekit-[a-z0-9-]{1,80}\.md")
-_FRAME = "## Conventions\n\n\nDo not:\n\n"
+_AVOID = "Anti-patterns:\n\n"
+_FRAME = f"## Conventions\n\n\n{_AVOID}"
 _HEAD = '---\npaths: ["{}/**"]\n---\n'
 
 
@@ -129,7 +130,7 @@ def _block(kept: Sequence[Life]) -> str:
         for form in ConventionForm
     }
     avoid = lines[ConventionForm.ANTI_PATTERN]
-    parts = [lines[ConventionForm.CONVENTION], f"Do not:\n\n{avoid}" if avoid else ""]
+    parts = [lines[ConventionForm.CONVENTION], f"{_AVOID}{avoid}" if avoid else ""]
     return "## Conventions\n\n" + "\n".join(filter(None, parts)) if any(parts) else ""
 
 

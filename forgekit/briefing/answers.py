@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TypeVar
 
 from forgekit.errors import NotFoundError
@@ -17,7 +16,7 @@ from forgekit.git.program import Program
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import called, ended_note, last_successor, since
-from forgekit.insight.question import Command, about, read_question
+from forgekit.insight.question import Command, about, chosen, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.archive_record import (
@@ -113,9 +112,8 @@ def _in_force(store: AnswerSources, subject: str) -> AnswerData:
     active_ones = _within(store, subject, (d for d in store.registry.decisions if not d.status.ended))
     decisions = sorted(active_ones, key=lambda d: (-d.last_validated, d.id))
     opposed = _opposed(store, decisions, BLOCK_WAIT_MS)
-    marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
-        lines=[f"- {decision_line(d)}{marks[d.id in opposed]}" for d in decisions],
+        lines=[f"- {decision_line(d)}{_IN_CONFLICT if d.id in opposed else ''}" for d in decisions],
         sources=["`forgekit decision list --status active`"],
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
@@ -131,6 +129,7 @@ def _opposed(store: AnswerSources, decisions: Iterable[Decision], wait_ms: int) 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
 _ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
+_IN_CONFLICT = " [IN AN OPEN CONFLICT]"
 
 
 def _searched(store: AnswerSources, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
@@ -151,16 +150,33 @@ def _named(store: AnswerSources, subject: str, *kinds: Kind) -> Entity | None:
 
 
 def _best(store: AnswerSources, subject: str) -> list[Decision]:
-    """Return the decisions that a name may stand for, else the first that is about it in words or meaning."""
+    """Return the decisions that a name may stand for, else the first of each project that is about it.
+
+    One that only rejects it is about it where no other is.
+    """
     named = _named(store, subject, Kind.DECISION)
     if named is not None or _LOCAL_ID.fullmatch(subject):
-        chosen = [named] if named is not None else _of_local_id(store, subject)
-        return _decisions(active_first(store.registry, chosen))[:_MOST]
+        known = [named] if named is not None else _of_local_id(store, subject)
+        return _decisions(active_first(store.registry, known))[:_MOST]
     hits = _searched(store, subject, (Kind.DECISION,)).hits
     found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
     of_name = [e for scored, e in found if scored.named]
-    bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _searchable(e)))
-    return _decisions(active_first(store.registry, of_name or [*islice(bearing, 1)]))
+    bearing = [e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _searchable(e))]
+    rejecting = [
+        e
+        for e in bearing
+        if about(subject, _searchable(e)) and not about(subject, f"{chosen(e.decision)} {e.body}")
+    ]
+    first: dict[str, Decision] = {}
+    for each in [e for e in bearing if e not in rejecting] or rejecting:
+        first.setdefault(each.project_name, each)
+    return _decisions(active_first(store.registry, of_name or [*first.values()]))
+
+
+def _rejected(decision: Decision) -> str:
+    """Return what a decision says that it was chosen over."""
+    over = decision.decision.removeprefix(chosen(decision.decision))
+    return " ".join((over, *decision.alternatives_rejected))
 
 
 def _decisions(entities: Sequence[Entity]) -> list[Decision]:
@@ -217,6 +233,15 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
     opposed = _opposed(store, decisions, 0)
     for decision in decisions:
         _explain(store, found, decision, is_opposed=decision.id in opposed)
+    return found
+
+
+def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for scored in _searched(store, subject, (Kind.DECISION,)).hits:
+        decision = store.registry.get(scored.hit.id)
+        if isinstance(decision, Decision) and about(subject, _rejected(decision)):
+            _explain(store, found, decision)
     return found
 
 
@@ -323,12 +348,14 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
+    opposed = _opposed(store, _decisions(known), BLOCK_WAIT_MS)
     for entity in active_first(store.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
         status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
         found.ids.append(entity.id)
         state, more = f" [{status}]" if status else "", f": {quote(text)}" if text else ""
-        found.lines.append(f"- {short} {quote(entity.title)}{state}{more}")
+        mark = _IN_CONFLICT if entity.id in opposed else ""
+        found.lines.append(f"- {short} {quote(entity.title)}{state}{mark}{more}")
         found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)
     if turns:
@@ -440,6 +467,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
 
 _ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.WHY: _why,
+    Command.REJECTED: _why_rejected,
     Command.ALTERNATIVES: _alternatives,
     Command.EARLIER: _earlier,
     Command.DISCUSSED: _discussed,

@@ -86,13 +86,12 @@ def bootstrapped(call: Call) -> None:
 
 def reset(call: Call) -> None:
     """Delete the conventions of a project, after a question on a terminal."""
-    yes = call["yes"]
-    if not yes and not call.dry_run and console.is_terminal():
+    if not call["yes"] and not call.dry_run and console.is_terminal():
         if console.ask_key("delete every convention of the project? y/n [n]: ") != "y":
             console.info("nothing written")
             return
-        yes = True
-    made: Written = call.result(yes=yes)
+        call.values["yes"] = True
+    made: Written = call.result()
     if not call.printed_json(made):
         written(made, call)
         if commit := made.outcome.commit:

@@ -137,7 +137,6 @@ def convention_status(found: Lives, call: Call) -> None:
 
 def injected(found: Injection, call: Call) -> None:
     """Print which files change, and which conventions have no room."""
-    del call
     if found.checked:
         console.diff("".join(edit.diff for edit in found.edits))
     for edit in found.edits:
@@ -148,7 +147,14 @@ def injected(found: Injection, call: Call) -> None:
             console.info(f"left out: {name}  {life.convention.title}")
         if (more := len(found.left_out) - _LEFT_OUT) > 0:
             console.info(f"left out: {more:,} more; `forgekit convention list --json` has all")
-    if not found.edits:
+    if found.edits:
+        from forgekit.cli.changes import print_contradictions
+        from forgekit.conventions import waiting
+
+        ids = {life.convention.id for life in found.kept}
+        opposed = waiting(call.forge, project=call["project"]).contradictions
+        print_contradictions((each for each in opposed if {each[0].id, each[1].id} <= ids), to=console.info)
+    else:
         console.info(f"unchanged: {console.count(len(found.kept), 'convention')} in it")
 
 

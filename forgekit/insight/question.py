@@ -19,6 +19,7 @@ class Command(Enum):
     """What a question asks for."""
 
     WHY = "why did we decide X"
+    REJECTED = "why did we reject X"
     ALTERNATIVES = "what were the alternatives for X"
     EARLIER = "show earlier version of A"
     DISCUSSED = "what did we discuss about Y"
@@ -43,6 +44,9 @@ _WHY_VERB = (
     r"(?: on| to| for| that| with)?"
 )
 _WHO = r"(?:i|we|they)"
+_REJECTING = (
+    r"(?:reject(?:ed)?|rule[d]? out|turn(?:ed)? down|decide[d]? against|not (?:choose|pick|take|use|go with))"
+)
 _LIST = r"(?:(?:what|which)(?: are)?|(?:show|list)(?: me)?)(?: all)?(?: the| our| my)?"
 _STATE = r"(?:still )?(?:open|active|unresolved)"
 _FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
@@ -50,6 +54,7 @@ _OF = r"(?: (?:in|of|for|on|about|from)(?: the| our| my)? (.+))?"
 _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
 # Tried in order; each pattern is one pass over the text.
 _SHAPES = {
+    Command.REJECTED: rf"(?:why (?:did|do|have) {_WHO}|why was|what did {_WHO}) {_REJECTING} (.+)",
     Command.WHY: rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
     Command.ALTERNATIVES: r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
     r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)",
@@ -81,12 +86,17 @@ def read_question(text: str) -> Question:
     return Question(Command.DISCUSSED, line.strip(_QUOTES))
 
 
+def chosen(text: str) -> str:
+    """Return a decision's text without what it was chosen over."""
+    return _OVER.split(text, 1)[0]
+
+
 def about(subject: str, text: str) -> bool:
     """Say whether a text is about a question's subject: it shares two telling words, or its only one.
 
     What something was chosen over (`Postgres over MySQL`) is not what is asked about.
     """
-    wanted, there = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
+    wanted, there = set(_terms(chosen(subject))), set(_terms(text))
     begun = {start for term in there for start in _starts(term)}
     common = sum(term in begun or not there.isdisjoint(_starts(term)) for term in wanted)
     return 0 < needed(wanted) <= common

@@ -10,7 +10,8 @@ from forgekit.text.markers import put
 
 BLOCK = "## Conventions\n\n- Use pnpm (cnv_0a1b2c3d4e5f)\n"
 OTHER = (
-    "## Conventions\n\n- Use tabs (cnv_0a1b2c3d4e5f)\n\nDo not:\n\n- mock the database (cnv_112233445566)\n"
+    "## Conventions\n\n- Use tabs (cnv_0a1b2c3d4e5f)\n\n"
+    "Anti-patterns:\n\n- mock the database (cnv_112233445566)\n"
 )
 FULL = put("", BLOCK)
 BEGIN, *_, END = FULL.splitlines(keepends=True)

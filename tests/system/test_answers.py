@@ -280,3 +280,10 @@ def test_an_answer_lists_the_active_decision_before_the_revised_one_and_no_confl
     assert verdict.id in asked  # type: ignore[operator] # JSON
     why = ask(forge, "Why did we store rows of the ledger in files?").text
     assert why.index("in tables (tier") < why.index("in files (tier")
+
+
+def test_what_rejects_a_choice_is_no_reason_for_it_and_is_named_when_that_is_asked(filed: Forge) -> None:
+    why = ask(filed, "Why did we choose REST?").text
+    assert REST in why
+    assert "GraphQL API instead of REST" not in why
+    assert "- Rejected: GraphQL" in ask(filed, "Why did we reject gRPC?").text

@@ -206,6 +206,8 @@ def test_a_reset_asks_and_can_be_undone(registry: Path, cli: Cli, monkeypatch: p
     assert "`git revert " in cli("convention", "reset", stdin=b"y\n").err
     assert cli("convention", "list").out == ""
     git(registry, "revert", "--no-edit", "HEAD")
+    assert "`git revert " in cli("convention", "reset", "--yes").err
+    git(registry, "revert", "--no-edit", "HEAD")
     assert cli("convention", "list").out.startswith(f"{name}\tactive")
 
 
@@ -446,5 +448,5 @@ def test_what_is_injected_keeps_to_its_budget(registry: Path, cli: Cli) -> None:
     ran = cli("convention", "inject", "--target", "AGENTS.md")
     text = (registry / "AGENTS.md").read_text(encoding="utf-8")
     assert len(text) / 3 <= 1_000 + 50  # the marks apart
-    assert len(text.partition("Do not:")[2]) / 3 <= 200 + 50
+    assert len(text.partition("Anti-patterns:")[2]) / 3 <= 200 + 50
     assert text.count("\n- ") + ran.err.count("left out: ") == 18
