@@ -26,6 +26,7 @@ from forgekit.transcripts.values import (
     mappings,
     queued_prompt,
     text_of,
+    without_reminders,
 )
 
 LONGEST_LINE = 64 * 1024 * 1024
@@ -115,7 +116,7 @@ class EventReader:
     def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
         content = mapping(record.get("message")).get("content")
         blocks = mappings(content)
-        text = _text(content)
+        text = without_reminders(_text(content))
         if record.get("isCompactSummary") is True:
             yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return

@@ -26,6 +26,7 @@ from forgekit.transcripts.values import (
     mappings,
     queued_prompt,
     text_of,
+    without_reminders,
 )
 
 LONGEST_CONVERSATION = 64 * 1024 * 1024
@@ -207,7 +208,7 @@ class _Session:
 
     def _user(self, record: dict[str, Any], turn: Turn) -> None:
         content = mapping(record.get("message")).get("content")
-        text = self._text(content)
+        text = without_reminders(self._text(content))
         if record.get("isCompactSummary") is True:
             self._compact_summary(replace(turn, speaker=Speaker.ASSISTANT, text=text, compaction=True))
             return

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from forgekit.times import LAST, Instant, parse_instant
 
+_REMINDER = re.compile(r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL)
 LONGEST_NAME = 300
 _PROGRAM = (
     *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
@@ -13,6 +15,11 @@ _PROGRAM = (
     *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
     *("<system-reminder>", "<task-notification>", "[Request interrupted"),
 )
+
+
+def without_reminders(text: str) -> str:
+    """Return a user's message without what the program put into it for the model."""
+    return _REMINDER.sub("", text) if "<system-reminder>" in text else text
 
 
 def from_the_program(text: str) -> bool:

@@ -112,3 +112,9 @@ def test_the_files_of_a_turn_that_was_cut_stand_once_below_its_last_piece() -> N
 def test_two_turns_of_one_number_are_two_where_none_says_that_it_goes_on() -> None:
     found = read_messages(["### 1. User\n\nRows?\n\n### 1. User\n\nColumns?"])
     assert [(m.number, m.text) for m in found] == [(1, "Rows?"), (1, "Columns?")]
+
+
+def test_what_the_program_puts_into_a_message_is_not_the_user_s() -> None:
+    reminder = "<system-reminder>\nAlways run tests.\n</system-reminder>\n"
+    assert without_reminders(f"{reminder}Migrate to FastAPI.\n{reminder}") == "Migrate to FastAPI.\n"
+    assert without_reminders("<system-reminder> is a tag") == "<system-reminder> is a tag"
