@@ -62,7 +62,7 @@ def settle(
         if base.get(key) == after.entities.get(key) and not renamed:
             continue  # nothing new was stated; the file, whatever it holds, need not be read
         merged = merge(base.get(key), files.get(key), after.entities.get(key))
-        entity, against = _reopened(files.get(key), merged)
+        entity, against = _reopened(base.get(key), files.get(key), merged)
         conflicts.extend((key, conflict) for conflict in against)
         if entity is None:
             gone.add(key)
@@ -75,13 +75,17 @@ def settle(
     return ChangeSet(tuple(writes.values()), tuple(deletes), renamed, tuple(conflicts))
 
 
-def _reopened(file: Entity | None, merged: Merged[Entity]) -> tuple[Entity | None, list[FieldConflict]]:
+def _reopened(
+    base: Entity | None, file: Entity | None, merged: Merged[Entity]
+) -> tuple[Entity | None, list[FieldConflict]]:
     """Return a merged entity and its conflicts; a reopened thread keeps how a person ended it."""
     entity, conflicts = merged.entity, list(merged.conflicts)
     if not isinstance(file, Thread) or not isinstance(entity, Thread):
         return entity, conflicts
     if not file.status.ended or entity.status.ended or not file.resolution:
         return entity, conflicts
+    if isinstance(base, Thread) and base.resolution == file.resolution:
+        return entity, conflicts  # archives ended it, and the fold keeps what they said
     body = with_earlier_resolution(entity.body, file.updated_at, file.status.value, file.resolution)
     return replace(entity, body=body), [each for each in conflicts if each.field != RESOLUTION]
 

@@ -92,6 +92,11 @@ _REFERENCES = re.compile(
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
+_OF_ARCHIVE = re.compile(
+    rf"\b({PLAIN_ID}) (?:[^\W\d_]{{1,5}} |\()([A-Z][A-Z0-9]{{0,60}}_[A-Z0-9_]{{1,100}})\b"
+)
+"""`D003 of TAG`, `D003 (TAG)`."""
+_AFTER_CJK = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Z][A-Za-z]{0,3}-?\d)")
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
     r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*"
@@ -178,11 +183,20 @@ def is_none(value: Any) -> bool:
     return plain.casefold().rstrip(".") in NONE
 
 
+_MARKS = "`* \t\n"
+_QUOTES = frozenset("\"'\u201c\u201d\u201e\u00ab\u00bb")
+
+
 def bare(text: str) -> str:
     """Return the text without backticks, quotes, bold marks and blanks around it."""
     if text.count("*") > 1:
         text = _EMPHASIS.sub(r"\2", text)
-    return text.strip().strip("`*\"'\u201c\u201d\u201e\u00ab\u00bb").strip()
+    text = text.strip(_MARKS)
+    while len(text) > 1 and {text[0], text[-1]} <= _QUOTES and text[0] not in text[1:-1]:
+        text = text[1:-1].strip(_MARKS)
+    if sum(map(text.count, _QUOTES)) == 1:  # its other one was cut off
+        text = text.strip("".join(_QUOTES)).strip(_MARKS)
+    return text
 
 
 def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
@@ -237,7 +251,7 @@ def text_of(value: Any) -> str:
 
 def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
-    text = ascii_of(flat(value)[:20_000])
+    text = _AFTER_CJK.sub(" ", _OF_ARCHIVE.sub(r"\2:\1", ascii_of(flat(value)[:20_000])))
     found = re.findall(r"\d{1,4}", text) if _NUMBERS.fullmatch(text) else _REFERENCES.findall(text)
     return tuple(dict.fromkeys(found))
 
@@ -837,24 +851,31 @@ def _shown(value: Any) -> str:
 
 _SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
 """What stands behind a state that is not the first word of a title."""
+_STOPS = " :,;.-()\u2013\u2014\u2192>\uff1a"
 
 
 def restated(claim: Claim) -> Claim:
     """Return a claim whose text is a state alone as one about a parent's record: `T001 done: in May`."""
     text, kind = bare(claim.values.get("text", "")), claim.kind
+    if not text and kind in ("D", "T") and claim.values.get("status") is not None:
+        return replace(claim, values={**claim.values, "scope": Scope.INHERITED, "restated": True})
     state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
     if not isinstance(state, (DecisionStatus, ThreadStatus)):
         return claim
     ids = references(rest)
     replaced = bool(ids) and len(re.findall(r"[^\W\d_]{2,}", _REFERENCES.sub(" ", rest))) < _BESIDE
-    if not (replaced or _SEPARATES.match(rest)) or (kind == "D" and not replaced and re.search(r"\w", rest)):
+    if not (replaced or _SEPARATES.match(rest)):
         return claim
+    reason = one_line(rest.strip(_STOPS))
+    if kind == "D" and not replaced and reason:  # it is kept as the text of a record that no parent has
+        ended = {"status": state, "scope": Scope.INHERITED, "rationale": reason}
+        return replace(claim, values={**claim.values, **ended}) if state.ended else claim
     values = {name: value for name, value in claim.values.items() if name != "text"}
     values |= {"status": state, "scope": Scope.INHERITED, "restated": True}
     if kind == "D" and ids:
         values.setdefault("superseded_by", ids[0])
-    elif kind == "T" and state.ended and (more := one_line(rest.strip(" :,;.-()\u2013\u2014\u2192>\uff1a"))):
-        values.setdefault("resolution", more)
+    elif kind == "T" and state.ended and reason:
+        values.setdefault("resolution", reason)
     return replace(claim, values=values)
 
 

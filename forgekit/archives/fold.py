@@ -114,7 +114,7 @@ def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[Enti
 
 def abbreviates(a: str, b: str) -> bool:
     """Say whether one text consists of at least two words, all of which the other has."""
-    one, other = set(_WORD.findall(match_key(a))), set(_WORD.findall(match_key(b)))
+    one, other = _words(a), _words(b)
     small, large = sorted((one, other), key=len)
     return len(small) >= 2 and small <= large
 
@@ -122,8 +122,12 @@ def abbreviates(a: str, b: str) -> bool:
 def _adds_words(known: str, text: str) -> bool:
     """Say whether a text has words that the known one has not; a remark that punctuation parts is none."""
     one, other = match_key(known), match_key(text)
-    whole = re.search(rf"(?<!\w){re.escape(one)}(?!\s*\w)", other)
-    return whole is None and not set(_WORD.findall(other)) <= set(_WORD.findall(one))
+    whole = re.search(rf"(?<!\w)(?<!\w ){re.escape(one)}(?!\s*\w)", other)
+    return whole is None and not _words(text) <= _words(known)
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(match_key(text)))
 
 
 @dataclass(slots=True)
@@ -200,6 +204,15 @@ class _Entities(Generic[R]):
         return self.histories.setdefault(entity, History(archive, record, self.index.texts[entity]))
 
 
+def _is_reworded(entities: _Entities[R], entity: EntityId, record: R, text: str) -> bool:
+    """Say whether a record has words that the entity it is about has not, which a person should know."""
+    known = entities.index.texts[entity]
+    if record.entity is not None:
+        return entity == entities.index.named(record.entity) and _adds_words(known, text)
+    restated = text == record.local_id or (record.status is not None and record.status.ended)
+    return entities.noun == "decision" and not restated and not _words(text) <= _words(known)
+
+
 class _Fold:
     """The state of one fold.
 
@@ -251,7 +264,7 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
-        decisions = tuple(self.with_old_version(archive, each) for each in text.decisions)
+        decisions = tuple(self.with_old_version(archive, each, lineage) for each in text.decisions)
         self.texts[archive.id] = replace(text, decisions=decisions)
         for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
@@ -278,20 +291,24 @@ class _Fold:
                 return
             entity = made
             entities.index.add(entity, archive.project_uuid, text)
-        elif entity == entities.index.named(record.entity) and _adds_words(
-            entities.index.texts[entity], text
-        ):
-            message = f"{record.entity} is registered in other words, which it keeps"
+        elif _is_reworded(entities, entity, record, text):
+            message = f"{record.local_id} is registered in other words, which it keeps"
             self.note(archive, record.line, "kept-words", message)
         entities.history(entity, archive, record).statements.append((archive, record))
         self.own[archive.id][record.local_id] = entity
 
-    def with_old_version(self, archive: Archive, record: DecisionRecord) -> DecisionRecord:
-        """Return a record that names a decision by its short id alone, as revising it if it adds words."""
+    def with_old_version(
+        self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds]
+    ) -> DecisionRecord:
+        """Return a record that names a decision by its id alone, as revising it if it adds words."""
         index, text = self.decisions.index, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
+        if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
+            held = next((ids[record.local_id] for ids in lineage if record.local_id in ids), EntityId(""))
+            named = held if abbreviates(index.texts.get(held, ""), text) else None
         if (
             named is None
+            or record.local_id in record.revises
             or index.projects[named] != archive.project_uuid
             or index.by_key.get(match_key(text))
         ):
@@ -299,7 +316,7 @@ class _Fold:
         ended = record.status is not None and record.status.ended
         if ended or not _adds_words(index.texts[named], text) or not shared(index.texts[named], text):
             return record
-        message = f"{record.entity} has other words here, which were registered as its new version"
+        message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)
         new = replace(record, entity=None, revises=(*record.revises, record.local_id))
         silent = {
@@ -391,6 +408,10 @@ class _Fold:
         successor = None
         if record.superseded_by is not None:
             successor = self.find(archive, visible, record.superseded_by, index, line, me)
+        elif record.status is not None and record.status.ended:
+            revising = (d for d in self.texts[archive.id].decisions if record.local_id in d.revises)
+            made = (self.own[archive.id].get(each.local_id) for each in revising)
+            successor = next((each for each in made if each not in {None, me}), None)
         status, revises = record.status or DecisionStatus.ACTIVE, record.revises
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
@@ -400,10 +421,20 @@ class _Fold:
             kept = None if status is DecisionStatus.INVALIDATED else successor
             self.decisions.histories[me].ends.append(End(archive.compressed_at, archive, status, kept, line))
         for name in revises:
-            ids = inherited if name == record.local_id else visible
+            ids = inherited if name == record.local_id or self.is_kept(archive, name, inherited) else visible
             if old := self.find(archive, ids, name, index, line, me):
                 end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, line)
                 self.decisions.history(old, archive, record).ends.append(end)
+
+    def is_kept(self, archive: Archive, name: str, inherited: LocalIds) -> bool:
+        """Say whether an archive calls its own record active that has the id of another one of its parent's.
+
+        What the archive replaces under that id is then the parent's record.
+        """
+        if inherited.get(name) in {None, self.own[archive.id].get(name)}:
+            return False
+        own = (each for each in self.texts[archive.id].decisions if each.local_id == name)
+        return any(each.status is DecisionStatus.ACTIVE for each in own)
 
     def is_new_version(
         self, archive: Archive, record: DecisionRecord, inherited: LocalIds, me: EntityId

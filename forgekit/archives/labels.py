@@ -359,8 +359,16 @@ def field_named(label: str, kind: str) -> str | None:
     return _look_up(label, KEYS[kind])
 
 
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+
+
+def parted(key: str) -> str:
+    """Return a key of data as words: `depends On` of `dependsOn`."""
+    return _CAMEL.sub(" ", key)
+
+
 def _look_up(label: str, table: Mapping[str, str]) -> str | None:
-    key = fold(label)
+    key = fold(parted(label))
     parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
     parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -32,7 +32,7 @@ from forgekit.archives.claims import (
     text_of,
 )
 from forgekit.archives.document import Document, read_document
-from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, quotes, state_of_label
+from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, parted, quotes, state_of_label
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
 from forgekit.errors import FormatError
@@ -254,16 +254,33 @@ def read_log(
     documents = load_yaml(text, first_line)
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
-        maps = [Located(first_line, {"decisions": listed})]
+        maps = [Located(first_line, _by_type(listed))]
     for document in maps:
         _walk(found, document, family, carried=carried_only)
     return maps
 
 
+def _by_type(items: Iterable[Any]) -> dict[str, Any]:
+    """Return the items of a list by their `type`; of one that is no record, what it says of the archive."""
+    found: dict[str, Any] = {}
+    for item in items:
+        if not isinstance(item, Located):
+            found.setdefault("decision", []).append(item)
+            continue
+        key = next((name for name in ("type", "kind") if name in item), "")
+        named = fold(str(item[key])) if key else "decision"
+        values = {name: value for name, value in item.items() if name != key}
+        if any(lists_kind(named, kind) for kind in "DTA"):
+            found.setdefault(named, []).append(Located(item.line, values))
+        else:
+            found |= {name: value for name, value in values.items() if fact_named(fold(name))}
+    return found
+
+
 def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carried: bool) -> None:
     """Take the records out of a mapping and the mappings in it; depth is bounded by the YAML reader."""
     for key, value in document.items():
-        name = fold(key)
+        name = fold(parted(key))
         inherited = carried or name in _NO_RECORDS or quotes(name) != ""
         listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
         if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):

@@ -263,6 +263,8 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
+        elif not found and last in ("alternatives", "tags", "rationale") and not LABEL.match(part):
+            found = {last: f"{fields[last]}, {part}"}  # rejected: island, galley
         if not found and (label := LABEL.match(part)) and ":" in label["sep"]:
             found, unknown = {}, [*unknown, part]
         elif not found:
@@ -361,6 +363,7 @@ def split_labels(
 
     A label is at the beginning or behind a stop, a dash or a bracket. It has a colon; or its value is
     one that its field has (`tier 0.8`); or, if `clauses`, it is a joining word (`because`, `depends on`).
+    If `opening`, bold labels behind the first are parted even if no field has them.
     Kind "" is for what an archive states about itself.
     """
     plain = ascii_of(text)
@@ -380,7 +383,9 @@ def split_labels(
             seen = first
         if bound.end() < reached or depth > 0:
             continue
-        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and first == 0))
+        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and first == 0)) or (
+            _bold_label(plain, bound.end()) if opening and marks else None
+        )
         is_clause = found and opening and not clauses and ":" not in plain[: found[0]]
         if found and not (is_clause and found[1] in ("alternatives", "blocked_by")):
             marks.append((first + (plain[first] in "?!"), *found))
@@ -445,6 +450,12 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
         ):
             return end, name
     return None
+
+
+def _bold_label(plain: str, place: int) -> tuple[int, str] | None:
+    """Return where the value of a bold label at a place begins, and the label."""
+    label = LABEL.match(plain, place) if place > 1 and plain[place - 2 : place] == "**" else None
+    return (label.end(), label["key"]) if label else None
 
 
 def _has_value(name: str, kind: str, value: str) -> bool:

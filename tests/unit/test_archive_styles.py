@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from forgekit.archives.claims import references
 from forgekit.archives.document import read_document
 from forgekit.archives.grouping import Found
 from forgekit.archives.logs import unread_lines
@@ -464,3 +467,52 @@ def test_words_that_a_hyphen_joins_stay_whole() -> None:
         "## Decisions\n\n- We use restic instead of the home-made script\n- We meet on Fridays\n"
     )
     assert not any(d.text.endswith("-") for d in read.decisions)
+
+
+def read_below(head: str, lines: str) -> ArchiveText:
+    facts = "**Compression Tag:** X_ONE\n**Project:** P\n"
+    return read_archive(f"# Conversation Archive: X\n\n{facts}\n{head}\n\n{lines}")
+
+
+def test_what_goes_on_behind_commas_in_a_bracket_is_of_its_label() -> None:
+    line = "- [x] **D1** Sink at the window [tier: 0.9] [rejected: island, galley]\n"
+    (made,) = read_below("## Decided", line).decisions
+    assert (made.status, made.tier, made.alternatives) == (None, 0.9, ("island", "galley"))
+
+
+def test_a_bold_label_that_no_field_has_ends_a_value() -> None:
+    line = "**Status:** active · **Tier:** 0.8 · **Priority:** high"
+    read = read_below("## Decisions", f"### D001: Plant tomatoes\n{line}\n")
+    (made,) = read.decisions
+    assert (made.status, made.tier, made.context) == (DecisionStatus.ACTIVE, 0.8, "- Priority: high")
+
+
+def test_a_comma_in_brackets_parts_no_alternatives_and_quotes_inside_a_text_stay() -> None:
+    lines = '### D001: Call the role "viewer"\n- **Alternatives rejected:** Wall heating (dearer, slower)\n'
+    (made,) = read_below("## Decisions", lines).decisions
+    assert (made.text, made.alternatives) == ('Call the role "viewer"', ("Wall heating (dearer, slower)",))
+
+
+def test_a_state_alone_is_of_the_parents_record_in_data_too() -> None:
+    records = [{"id": "D002", "status": "invalidated", "rationale": "sold out"}]
+    data = {"compression_tag": "X_TWO", "project": "P", "continues": ["X_ONE"], "decisions": records}
+    (made,) = read_archive(json.dumps(data)).decisions
+    assert (made.local_id, made.text, made.status) == ("D002", "", DecisionStatus.INVALIDATED)
+
+
+def test_a_flat_list_of_data_has_records_by_their_type_and_keys_in_camel_case() -> None:
+    items = [
+        {"type": "meta", "tag": "FLAT_ONE", "project": "P", "date": "2026-03-15"},
+        {"type": "decision", "id": "dec_1", "title": "Show forty objects", "supersededBy": "dec_2"},
+        {"type": "thread", "id": "thr_1", "title": "Who insures it?", "blockedBy": ["thr_2"]},
+        {"type": "insight", "text": "Schools come on Tuesdays."},
+    ]
+    read = read_archive(json.dumps(items))
+    assert read.tag == "FLAT_ONE"
+    assert [(d.local_id, d.superseded_by) for d in read.decisions] == [("dec_1", "dec_2")]
+    assert [(t.local_id, t.blocked_by) for t in read.threads] == [("thr_1", ("thr_2",))]
+
+
+def test_an_id_behind_characters_without_blanks_and_one_of_another_archive_are_read() -> None:
+    assert references("已被D002取代") == ("D002",)
+    assert references("D002 of ORCH_A, D3") == ("ORCH_A:D002", "D3")

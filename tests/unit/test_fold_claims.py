@@ -208,3 +208,32 @@ def test_a_new_version_named_by_its_old_id_keeps_what_its_record_does_not_say() 
     made = the_decision(fold([new], [old]), new, name)
     assert (made.decision, made.epistemic_tier) == ("Kitchen closes at ten o'clock", 0.9)
     assert made.alternatives_rejected == ("open end",)
+
+
+def test_a_parents_id_with_more_words_is_a_new_version() -> None:
+    new = archive("NEW", "2026-03-09", decision("D002", "Amounts are not integers"), inherits_from=("FIRST",))
+    found = fold([FIRST, new])
+    old, made = the_decision(found, FIRST, "D002"), the_decision(found, new, "D002")
+    assert (old.status, old.superseded_by) == (DecisionStatus.REVISED, made.id)
+    assert made.decision == "Amounts are not integers"
+
+
+def test_what_an_archive_replaces_under_an_id_of_its_own_active_record_is_the_parents() -> None:
+    records = (
+        decision("D001", "Sums are decimals", revises=("D002",), status=DecisionStatus.ACTIVE),
+        decision("D002", "Books close in May", status=DecisionStatus.ACTIVE),
+    )
+    new = archive("NEW", "2026-03-09", *records, inherits_from=("FIRST",))
+    found = fold([FIRST, new])
+    assert the_decision(found, FIRST, "D002").superseded_by == the_decision(found, new, "D001").id
+    assert the_decision(found, new, "D002").status is DecisionStatus.ACTIVE
+
+
+def test_what_is_superseded_and_replaced_in_one_archive_has_a_successor() -> None:
+    records = (
+        decision("D001", "Count by hand", status=DecisionStatus.SUPERSEDED),
+        decision("D002", "Count by scanner", revises=("D001",)),
+    )
+    new = archive("NEW", "2026-03-09", *records)
+    found = fold([new])
+    assert the_decision(found, new, "D001").superseded_by == the_decision(found, new, "D002").id
