@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from textwrap import indent
 from typing import NamedTuple
 
 from forgekit.conflict.judge import Level
@@ -20,7 +21,17 @@ from forgekit.errors import UsageError
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
-from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
+from forgekit.model.entities import (
+    Conflict,
+    Convention,
+    ConventionStatus,
+    Conversation,
+    Decision,
+    Entity,
+    Note,
+    Thread,
+    flagged,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import added_sections, one_line, section
@@ -120,6 +131,8 @@ _PARTS = {
     (Kind.THREAD, False): "Open threads",
     (Kind.DECISION, True): "Decisions out of force",
     (Kind.THREAD, True): "Threads that ended",
+    (Kind.CONVENTION, False): "Conventions",
+    (Kind.NOTE, False): "Notes",
 }
 _Parts = list[tuple[str, list[_Item]]]
 
@@ -131,9 +144,17 @@ def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
         parts: dict[str, list[_Item]] = {title: [] for title in _PARTS.values()}
         for entity in chosen:
-            if isinstance(entity, (Decision, Thread)) and entity.project_name == name:
+            if getattr(entity, "project_name", None) != name:
+                continue
+            if isinstance(entity, (Decision, Thread)):
                 item = _decision(entity, opposed) if isinstance(entity, Decision) else _thread(entity)
                 parts[_PARTS[entity.kind, entity.status.ended]].append(item)
+            elif isinstance(entity, Convention) and entity.status is ConventionStatus.ACTIVE:
+                head = f"{short_id(entity.kind, entity.id)} ({entity.form.value})"
+                parts[_PARTS[entity.kind, False]].append(_Item(head, entity.convention))
+            elif isinstance(entity, Note):
+                head = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
+                parts[_PARTS[entity.kind, False]].append(_Item(head, entity.title, (entity.body,)))
         chapters.append((name, [(title, items) for title, items in parts.items() if items]))
     conflicts = [
         _opposed(e.id, e.status.value, e.sides, "", e.nature) for e in chosen if isinstance(e, Conflict)
@@ -187,15 +208,32 @@ def _markdown(registry: Registry, chosen: Sequence[Entity], findings: Findings) 
             lines += ["", f"### {title}", ""] if title else [""]
             for item in items:
                 mark = " **in an open conflict**" if item.disputed else ""
-                remarks = "".join(f" — {quote(remark)}" for remark in item.remarks)
+                remarks = "".join(map(_remark, item.remarks))
                 text = f": {quote(item.text)}" if item.text else ""
                 lines.append(f"- {item.head}{text}{mark}{remarks}")
     return "\n".join(lines) + "\n"
 
 
+def _remark(text: str) -> str:
+    """Return a remark behind its line, one of several lines below it as a part of the item."""
+    return f" — {quote(text)}" if "\n" not in text else f"\n\n{indent(_text(text), '  ')}\n"
+
+
+def _text(text: str) -> str:
+    """Return a text as Markdown that opens no heading of the document, and holds no tag and no script."""
+    parts = _FENCED.split(HIDDEN.sub("", text))
+    parts[::2] = (_SCRIPT.sub(r"\1&#58;", _TAG.sub("&lt;", _HEADING.sub(r"\1\\\2", p))) for p in parts[::2])
+    return "".join(parts)
+
+
+_FENCED = re.compile(r"(^```[^\n]*\n.*?^```[ \t]*$)", re.MULTILINE | re.DOTALL)
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_SCRIPT = re.compile(r"\b(javascript|vbscript|data):", re.IGNORECASE)
+_HEADING = re.compile(r"^( {0,3})(#{1,6}(?=\s|$)|<!--|-{3,}\s*$|={3,}\s*$)", re.MULTILINE)
 _STYLE = """
 body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
-li { margin: .6rem 0 } small { color: #666; display: block } b { color: #a00 } p { margin: .2rem 0 }
+li { margin: .6rem 0 } small { color: #666; display: block } b { color: #a00 }
+p { margin: .2rem 0; white-space: pre-line }
 """
 
 
@@ -215,7 +253,7 @@ def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
             lines.append("<ul>")
             for item in items:
                 mark = " <b>in an open conflict</b>" if item.disputed else ""
-                remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in item.remarks)
+                remarks = "".join(f"<p>{html.escape(HIDDEN.sub('', text))}</p>" for text in item.remarks)
                 lines.append(
                     f'<li id="{item.head[:16]}">{_escaped(item.text)}{mark}'
                     f"<small>{_escaped(item.head)}</small>{remarks}</li>"
@@ -240,18 +278,19 @@ def _madr_record(number: int, decision: Decision) -> str:
     status = states.get(decision.status.value, decision.status.value)
     if decision.superseded_by:
         status += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
-    name, chosen = short_id(decision.kind, decision.id), quote(decision.decision)
-    because = f", because {quote(decision.rationale)}" if decision.rationale else ""
-    options = [chosen, *map(quote, decision.alternatives_rejected)]
+    name, chosen = short_id(decision.kind, decision.id), _text(decision.decision)
+    why = decision.rationale
+    because = f".\n\n{_text(why)}" if "\n" in why else f", because {_text(why)}" if why else ""
+    options = [chosen, *map(_text, decision.alternatives_rejected)]
     lines = [
         f"<!-- {number:04}-{slug}.md -->",
         f'---\nstatus: "{status}"\ndate: {format_date(decision.created_at)}\n---\n',
         f"# {chosen}\n",
-        f"## Context and Problem Statement\n\n{quote(decision.context) or '(not recorded)'}\n",
+        f"## Context and Problem Statement\n\n{_text(decision.context) or '(not recorded)'}\n",
         "## Considered Options\n\n" + "\n".join(f"* {option}" for option in options) + "\n",
         f'## Decision Outcome\n\nChosen option: "{chosen}"{because}\n',
         f"## More Information\n\n{name} of {quote(decision.project_name)}, tier {decision.tier_words}",
-        *(f"\n{quote(text)}" for text in _added(decision)),
+        *(f"\n{_text(text)}" for text in _added(decision)),
     ]
     return "\n".join(lines) + "\n"
 

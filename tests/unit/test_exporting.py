@@ -25,8 +25,15 @@ from sample_entities import (
 )
 
 from forgekit.errors import UsageError
-from forgekit.ids import decision_id, project_id
-from forgekit.model.entities import Compression, Project
+from forgekit.ids import convention_id, decision_id, note_id, project_id
+from forgekit.model.entities import (
+    Compression,
+    Convention,
+    ConventionOrigin,
+    ConventionStatus,
+    Note,
+    Project,
+)
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
 from forgekit.upkeep.export import FORMATS, export
@@ -142,3 +149,35 @@ def test_what_people_wrote_below_a_heading_of_their_own_is_exported(form: str) -
     assert "Consequences" in text
     assert "Pagers ring." in text
     assert "A remark." in text
+
+
+def test_a_record_keeps_the_lines_of_its_texts_and_lets_none_of_them_run() -> None:
+    code = "```sh\nmake <x>\n```"
+    why = f"First line.\n\n{code}\n\n- [docs](https://example.org)\n### Not ours\n<b>bold</b>"
+    text = export(Registry.of([PROJECT, A, replace(X, body=f"## Rationale\n\n{why}")]), "madr")
+    assert f"{code}\n\n- [docs](https://example.org)\n\\### Not ours\n&lt;b>bold&lt;/b>" in text
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_documents_hold_notes_and_active_conventions(form: str) -> None:
+    note = Note(
+        note_id=note_id(PROJECT.id, "sauna", A.created_at),
+        title="Sauna",
+        project_name=PROJECT.project_name,
+        project_uuid=PROJECT.id,
+        created_at=A.created_at,
+        updated_at=A.created_at,
+        body="Forty logs a night.",
+    )
+    rule = Convention(
+        convention_id=convention_id(PROJECT.id, "Use pnpm"),
+        convention="Use pnpm",
+        status=ConventionStatus.ACTIVE,
+        origin=ConventionOrigin.EXPLICIT,
+        confidence=1.0,
+        project_name=PROJECT.project_name,
+        project_uuid=PROJECT.id,
+    )
+    text = export(Registry.of([PROJECT, note, rule]), form)
+    assert "Forty logs a night." in text
+    assert "Use pnpm" in text
