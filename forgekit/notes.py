@@ -17,8 +17,8 @@ from forgekit.git.program import Program
 from forgekit.ids import note_id, project_id, text_hash
 from forgekit.merge.conflicting_edits import HEADING
 from forgekit.merge.merge import merge
-from forgekit.model.entities import UNSORTED, Entity, Note, entity_path
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.entities import Entity, Note, entity_path
+from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import MERGE_MARKER, STATEMENT_LIMIT, clean, one_line

@@ -19,7 +19,6 @@ from forgekit.archives.fold import FoldResult, Mention
 from forgekit.ids import EntityId, candidate_id, decision_id, match_key, pair_id, thread_id
 from forgekit.model.archive_record import PossibleRecord
 from forgekit.model.entities import (
-    UNSORTED,
     Archive,
     Candidate,
     CandidateStatus,
@@ -32,6 +31,7 @@ from forgekit.model.entities import (
     Thread,
     ThreadStatus,
 )
+from forgekit.model.kinds import UNSORTED
 from forgekit.model.rules import statement, with_section
 from forgekit.times import Instant
 

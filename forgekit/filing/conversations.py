@@ -30,7 +30,6 @@ from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, pro
 from forgekit.insight.conventions import EXPLICIT, Mentions, correction, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
-    UNSORTED,
     Candidate,
     CandidateStatus,
     Convention,
@@ -43,7 +42,7 @@ from forgekit.model.entities import (
     entity_path,
     part_id,
 )
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line, statement, with_section

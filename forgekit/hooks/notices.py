@@ -16,7 +16,7 @@ from forgekit.forge import Forge
 from forgekit.governing import governing, relative
 from forgekit.hooks.agents import HookInput
 from forgekit.ids import EntityId, match_key, timestamp
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.settings import project_matching
 from forgekit.text.words import words
 from forgekit.times import Instant, format_date
@@ -166,7 +166,8 @@ def project_of(forge: Forge, folder: Path) -> tuple[EntityId, str]:
                 for row in found
             }
             return max(found, key=lambda row: (held[row], row[1] == each, row))
-    return known[0] if len(known) == 1 and not chosen else (EntityId(""), "")
+    only = len(known) == 1 and not chosen and known[0][1] != UNSORTED
+    return known[0] if only else (EntityId(""), "")
 
 
 def _lines(

@@ -250,9 +250,15 @@ _MORE_FIELDS = ("tier", "context", "governs", "dependencies", "priority", "tags"
 
 
 def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
-    """File a candidate in the place of what a tool would write."""
+    """File a candidate in the place of what a tool would write.
+
+    Raises NotFoundError for a project that is not known: only who may write begins one.
+    """
     from forgekit.filing.review import propose
 
+    registry = forge.registry()
+    if values.get("project") and registry.projects:
+        forge.known_project(values["project"], registry)
     more = [f"Proposed {name}: {values[name]}" for name in _MORE_FIELDS if values.get(name)]
     return propose(
         forge,

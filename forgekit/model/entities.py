@@ -52,9 +52,6 @@ from forgekit.model.rules import (
 )
 from forgekit.times import UNKNOWN, Instant
 
-UNSORTED = "Unsorted"
-"""The project of conversations whose project is unknown."""
-
 _CONVERSATION, _DECISION, _THREAD = (Kind.CONVERSATION,), (Kind.DECISION,), (Kind.THREAD,)
 _RECORD = (Kind.DECISION, Kind.THREAD)
 _CONVENTION = (Kind.CONVENTION,)

@@ -8,6 +8,8 @@ from typing import Self
 from forgekit.ids import EntityId, timestamp
 from forgekit.times import month
 
+UNSORTED = "Unsorted"
+"""The project of conversations whose project is unknown."""
 ENTITY_LIMIT = 4_000_000
 """Bytes of the longest file of an entity that is read."""
 

@@ -29,7 +29,6 @@ from forgekit.insight.notes import (
     topics_of,
 )
 from forgekit.model.entities import (
-    UNSORTED,
     Conversation,
     Decision,
     Entity,
@@ -39,7 +38,7 @@ from forgekit.model.entities import (
     TopicStatus,
     part_id,
 )
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing

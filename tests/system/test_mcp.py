@@ -193,6 +193,11 @@ def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
     answer(forge, Answers(approve=frozenset({decision.id, thread.id})))
     assert "The API is GraphQL" in {one.decision for one in forge.registry().decisions}
     assert [one.title for one in forge.registry().threads] == ["Which queue?"]
+    refused = asked(
+        server, lambda client: client.call_tool("record_decision", {**given, "project": "Halbor"})
+    )
+    assert refused.is_error
+    assert refused.content[0].text.startswith("no project answers to 'Halbor'")
 
 
 def test_the_setting_allows_writing(forge: Forge) -> None:

@@ -12,7 +12,8 @@ from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.read import ImportOptions, identify
 from forgekit.ids import EntityId, conversation_id, project_id
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.entities import UNSORTED, Archive, Compression, Conversation, Entity, Lineage
+from forgekit.model.entities import Archive, Compression, Conversation, Entity, Lineage
+from forgekit.model.kinds import UNSORTED
 from forgekit.times import Instant, parse_instant
 
 AT = parse_instant("2026-03-01")

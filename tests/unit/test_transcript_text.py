@@ -11,6 +11,7 @@ from forgekit.model.rules import clean, require_body
 from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.text.transcript import PART_LIMIT, read_messages, write_parts
 from forgekit.times import Instant
+from forgekit.transcripts.values import without_reminders
 
 _AWKWARD = (
     "### 3. User",
