@@ -30,6 +30,26 @@ _LOCKS = {
     "Gemfile.lock": "bundle",
     "composer.lock": "composer",
 }
+_TOOLS = {
+    ".prettierrc": "prettier",
+    ".prettierrc.json": "prettier",
+    "eslint.config.js": "eslint",
+    "eslint.config.mjs": "eslint",
+    ".eslintrc.json": "eslint",
+    "biome.json": "biome",
+    "rustfmt.toml": "rustfmt",
+    "clippy.toml": "clippy",
+    ".golangci.yml": "golangci-lint",
+    ".markdownlint.json": "markdownlint",
+    ".rubocop.yml": "rubocop",
+    "ruff.toml": "ruff",
+    "mypy.ini": "mypy",
+    ".flake8": "flake8",
+    ".clang-format": "clang-format",
+}
+"""A tool's configuration states that its checks are kept to."""
+_VERSIONS = {".nvmrc": "Node", ".node-version": "Node", ".python-version": "Python", ".ruby-version": "Ruby"}
+_VERSION = re.compile(r"[\w.*/-]{1,40}")
 _TASKS = ("build", "check", "fmt", "format", "lint", "test", "typecheck")
 _TARGET = re.compile(rf"({'|'.join(_TASKS)})\s*:(?!=)")
 _SETTING = re.compile(r"(indent_style|indent_size|max_line_length)\s*=\s*([\w-]{1,20})\s*")
@@ -53,7 +73,9 @@ def _pyproject(text: str) -> Iterator[Stated]:
         yield Stated(line, f"Keep to `{name}` as pyproject.toml configures it")
         length = table.get("line-length") if isinstance(table, dict) else None
         if isinstance(length, int):
-            yield Stated(_line(text, "line-length"), f"Keep lines of Python to {length} characters", "*.py")
+            yield Stated(
+                _line(text, "line-length", line), f"Keep lines of Python to {length} characters", "*.py"
+            )
 
 
 def _mise(text: str) -> Iterator[Stated]:
@@ -64,9 +86,12 @@ def _mise(text: str) -> Iterator[Stated]:
 
 def _package(text: str) -> Iterator[Stated]:
     try:
-        scripts = json.loads(text).get("scripts")
+        package = json.loads(text)
+        scripts, manager = package.get("scripts"), package.get("packageManager")
     except (ValueError, AttributeError, RecursionError):
         return
+    if isinstance(manager, str) and _VERSION.fullmatch(manager.partition("@")[0]):
+        yield Stated(_line(text, "packageManager"), f"Install packages with `{manager.partition('@')[0]}`")
     for name in _TASKS:
         if isinstance(scripts, dict) and name in scripts:
             yield Stated(_line(text, f'"{name}"'), f"To {name}, run the script `{name}` of package.json")
@@ -100,7 +125,7 @@ READERS: Mapping[str, Callable[[str], Iterator[Stated]]] = {
     "Makefile": _makefile,
     ".editorconfig": _editorconfig,
 }
-FILES = (*READERS, *_LOCKS, *PROSE)
+FILES = (*READERS, *_LOCKS, *_TOOLS, *_VERSIONS, *PROSE)
 """Paths below the top of a project; the files of `WORKFLOW` are read too."""
 
 
@@ -114,6 +139,11 @@ def stated_in(path: str, text: str, reader: StatementReader | None = None) -> It
     """
     if path in _LOCKS:
         yield Stated(1, f"Install packages with `{_LOCKS[path]}`")
+    elif path in _TOOLS:
+        yield Stated(1, f"Keep to `{_TOOLS[path]}` as {path} configures it")
+    elif path in _VERSIONS:
+        if version := _VERSION.match(text.strip()):
+            yield Stated(1, f"Use version {version[0]} of {_VERSIONS[path]}")
     elif path in PROSE:
         prose = clean(text)
         heads = (start for start, line in own_lines(prose) if line.lstrip().startswith("#"))
@@ -137,6 +167,7 @@ def _toml(text: str, table: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _line(text: str, needle: str) -> int:
-    """Return the first line that holds a text, 1 where none does."""
-    return text.count("\n", 0, max(text.find(needle), 0)) + 1
+def _line(text: str, needle: str, first: int = 1) -> int:
+    """Return the first line from one on that holds a text, 1 where none does."""
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if number >= first and needle in line), 1)

@@ -1,0 +1,34 @@
+"""What a project's own files state as conventions."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.extraction.config_files import stated_in
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "stated"),
+    [
+        (
+            "pyproject.toml",
+            "[tool.ruff]\nline-length = 100\n\n[tool.black]\nline-length = 88\n",
+            [
+                (1, "Keep to `ruff` as pyproject.toml configures it"),
+                (2, "Keep lines of Python to 100 characters"),
+                (4, "Keep to `black` as pyproject.toml configures it"),
+                (5, "Keep lines of Python to 88 characters"),
+            ],
+        ),
+        ("rustfmt.toml", "max_width = 90\n", [(1, "Keep to `rustfmt` as rustfmt.toml configures it")]),
+        (".nvmrc", "v22.3.0\n", [(1, "Use version v22.3.0 of Node")]),
+        (".nvmrc", "`rm -rf`\n", []),
+        (
+            "package.json",
+            '{\n "packageManager": "pnpm@9.1.0",\n "scripts": {"test": "vitest"}\n}\n',
+            [(2, "Install packages with `pnpm`"), (3, "To test, run the script `test` of package.json")],
+        ),
+    ],
+)
+def test_each_statement_has_its_line(path: str, text: str, stated: list[tuple[int, str]]) -> None:
+    assert [(each.line, each.text) for each in stated_in(path, text)] == stated
