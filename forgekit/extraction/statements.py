@@ -74,6 +74,8 @@ _OPEN = re.compile(
 _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uff1a]\*{0,2}\s+(?=\S)")
 """A label with its text on the same line."""
 _CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
+_WIDENED = ("decision", "thread")
+"""Families of which a candidate is its clause; an instruction must be one by itself."""
 _LEADING, _ENDING = 8, 3
 """Words between a statement and the ends of its clause that belong to it."""
 _OPTION = re.compile(
@@ -247,7 +249,7 @@ def _of_words(run: Run, text: str) -> Run:
         start -= 1
     while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
         end += 1
-    if run.family not in _NAMES:
+    if run.family in _WIDENED:
         begun = max((m.end() for m in _CLAUSE.finditer(text, max(start - 120, 0), start)), default=start)
         start = begun if len(text[begun:start].split()) <= _LEADING else start
         following = _CLAUSE.search(text, end, end + 120)
