@@ -31,8 +31,9 @@ from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.entities import Archive, Decision, Entity
+from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up
+from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up, search
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -196,6 +197,27 @@ def judged_texts(
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
         found = _Judging(judge, cache, vectors, left).judged(texts, sorted(chosen))
         return [(*sides, judged) for sides, _, judged in found if judged.level is not Level.NONE]
+
+
+def of_text(forge: Forge, text: str, alternatives: Iterable[str] = ()) -> list[tuple[Decision, Judgement]]:
+    """Return the active decisions that a text, which is none yet, cannot be followed with; it never fails."""
+    from forgekit.models.encoder import Missing
+
+    try:
+        judge, registry = forge.judge, forge.registry()
+        if isinstance(judge, Missing) or forge.vectors is None:
+            return []
+        hits = search(forge, text, kinds=(Kind.DECISION,), status="active", limit=NEAREST).hits
+        near = {scored.hit.id: scored.cosine for scored in hits if scored.cosine is not None}
+        others = registry.in_order(Decision, list(near))
+        own = Statement(text=text, alternatives=tuple(alternatives))
+        sides = [(own, statement(other)) for other in others]
+        exact = getattr(judge, "cosines", None)
+        judged = judge.judge(sides, exact(sides) if exact else [near[other.id] or 0.0 for other in others])
+    except (ForgeError, OSError):
+        return []
+    against = (Level.CONFLICT, Level.POSSIBLE)
+    return [(d, found) for d, found in zip(others, judged, strict=True) if found and found.level in against]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:

@@ -29,7 +29,7 @@ from forgekit.insight import views
 from forgekit.mcp.answers import lines
 from forgekit.mcp.tools import PAGE, Tool, tools, values_of
 from forgekit.model.entities import Proposal
-from forgekit.model.kinds import Kind, path_of
+from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.operations import Operation, imported
 
@@ -172,7 +172,8 @@ class Door:
             given = given | {"limit": first + limit + 1}
         values = dict(operation.fixed) | values_of(tool, given)
         if operation.writes and not self.writing:
-            return views.written(_proposed(forge, tool, values, agent, self.session), dry_run=False) | NOTHING
+            made = _proposed(forge, tool, values, agent, self.session)
+            return views.written(made, dry_run=False) | NOTHING | _against(forge, tool, values)
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
         if operation.writes:
@@ -270,6 +271,25 @@ def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, sess
         alternatives=values.get("alternatives", ()),
         project=values.get("project"),
     )
+
+
+def _against(forge: Forge, tool: Tool, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the decisions in force that a proposed one contradicts."""
+    if tool.proposes is not Proposal.DECISION:
+        return {}
+    from forgekit.findings import of_text
+
+    text = values["text"]
+    rows = [
+        {
+            "short_id": short_id(Kind.DECISION, other.id),
+            "texts": [text, other.decision],
+            "level": found.level.value,
+            "probability": found.probability,
+        }
+        for other, found in of_text(forge, text, values.get("alternatives", ()))
+    ]
+    return {"conflicts": rows}
 
 
 def _described(tool: Tool) -> types.Tool:

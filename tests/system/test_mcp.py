@@ -36,6 +36,7 @@ from forgekit.forge import Forge
 from forgekit.mcp.http import app_of
 from forgekit.mcp.server import server_of
 from forgekit.mcp.tools import TOOLS, tools
+from forgekit.model.kinds import Kind, short_id
 
 MODES = ("auto", "legacy")
 PUBLISHED = Path(__file__).parents[1] / "cases" / "mcp_tools.json"
@@ -181,9 +182,12 @@ def test_a_list_goes_on_where_its_cursor_says(forge: Forge) -> None:
 def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
     server = server_of(forge)
     given = {"text": "The API is GraphQL", "rationale": "fewer calls", "alternatives": ["REST"]}
+    known = Kind.DECISION, forge.registry().decisions[0].id
     for _ in range(2):
         found = asked(server, lambda client: client.call_tool("record_decision", given))
         assert not found.is_error, found.content
+        (against,) = found.structured_content["conflicts"]
+        assert (against["short_id"], against["level"]) == (short_id(*known), "conflict")
         asked(server, lambda client: client.call_tool("record_thread", {"title": "Which queue?"}))
     decision, thread = sorted(forge.registry().candidates, key=lambda one: one.proposes.value)
     assert (decision.candidate, decision.rationale) == ("The API is GraphQL", "fewer calls")
