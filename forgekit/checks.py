@@ -476,8 +476,7 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
     for entity in given.subjects(registry):
         path, text = entity_path(entity), given.texts.get(entity_path(entity))
         pair = None
-        unsettled = isinstance(entity, Decision) and conflicting_edits.taken(entity.body)[1]
-        if isinstance(entity, Decision) and not text_gives_id(entity) and not unsettled:
+        if isinstance(entity, Decision) and not text_gives_id(entity):
             pair = _revision(registry, entity, given.committed.get(entity.id), now)
         if pair is not None:
             new = short_id(entity.kind, pair[1].id)
@@ -492,9 +491,13 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
 def _revision(
     registry: Registry, edited: Decision, old: Decision | None, now: Instant
 ) -> tuple[Decision, Decision] | None:
-    """Return the old decision restored and ended, and the edit as a decision of its own."""
+    """Return the old decision restored and ended, and the edit as a decision of its own.
+
+    None where that cannot be, and where a person has two texts to choose from.
+    """
     new_id = _revised_id(registry, edited, old, now) if old else None
-    if old is None or new_id is None:
+    body, unsettled = conflicting_edits.taken(edited.body)
+    if old is None or new_id is None or unsettled:
         return None
     origin = old.originated_in
     new = replace(
@@ -507,6 +510,6 @@ def _revision(
         conversation_ids=(origin,) if origin else (),
         created_at=now,
         last_validated=now,
-        body=conflicting_edits.taken(edited.body)[0],  # they stay with the old one
+        body=body,
     )
     return replace(old, status=DecisionStatus.REVISED, superseded_by=new_id), new

@@ -92,10 +92,9 @@ def load(
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
+    rules = find(Kind.CONVENTION, "active") if forge.catalogue.titles(Kind.CONVENTION, limit=1) else []
     conventions = [
-        one
-        for one in find(Kind.CONVENTION, "active")
-        if (one.cosine or 0) >= CLOSE or one.named or about(query, one.hit.title)
+        one for one in rules if (one.cosine or 0) >= CLOSE or one.named or about(query, one.hit.title)
     ]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 

@@ -213,7 +213,7 @@ def of_text(forge: Forge, text: str, alternatives: Iterable[str] = ()) -> list[t
         own = Statement(text=text, alternatives=tuple(alternatives))
         sides = [(own, statement(other)) for other in others]
         exact = getattr(judge, "cosines", None)
-        judged = judge.judge(sides, exact(sides) if exact else [near[other.id] or 0.0 for other in others])
+        judged = judge.judge(sides, exact(sides) if exact else [near[other.id] for other in others])
     except (ForgeError, OSError):
         return []
     against = (Level.CONFLICT, Level.POSSIBLE)

@@ -91,8 +91,8 @@ def add(
     body, _ = kept_text(below)
     if not any(map(str.isalnum, body)):
         raise UsageError("the note holds no word")
-    line = typed(title, "the text") if title is not None else head.title or title_of(body)
-    line = brief(line, STATEMENT_LIMIT) if title is None else line
+    found = brief(head.title or title_of(body), STATEMENT_LIMIT)
+    line = typed(title, "the text") if title is not None else found
     tags = (*tags, *head.tags)
 
     def decide(registry: Registry) -> list[Entity]:
@@ -101,8 +101,7 @@ def add(
             return [_with_text(standing, line, body, tags, forge.now())]
         name = forge.project(project, registry) or ""
         moment = at if at is not None else head.at if head.at is not None else forge.now()
-        note = _note(name, line, body, tags, moment, source)
-        note = replace(note, extra={_FRONT_MATTER: head.others} if head.others else {})
+        note = replace(_note(name, line, body, tags, moment, source), extra=head.extra)
         same = registry.get(note.id)
         if isinstance(same, Note) and same.body == body:
             return [same]
@@ -282,15 +281,14 @@ def _from_file(
     body, secrets = kept_text(text)
     stem = Path(source).stem
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
-    extra: dict[str, object] = {_FRONT_MATTER: head.others} if head.others else {}
     if standing is not None:
         kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
         read = _with_text(standing, line, body, head.tags, modified)
-        return replace(read, source_hash=digest, extra=kept | extra), secrets
+        return replace(read, source_hash=digest, extra={**kept, **head.extra}), secrets
     day = _DAY.search(stem)
     moment = head.at or (_instant(day[0]) if day else None) or modified
     note = _note(project, line, body, head.tags, moment, source)
-    return replace(note, source_hash=digest, extra=extra), secrets
+    return replace(note, source_hash=digest, extra=head.extra), secrets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -305,6 +303,11 @@ class _Head:
     tags: tuple[str, ...] = ()
     at: Instant | None = None
     others: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def extra(self) -> Mapping[str, object]:
+        """The unknown keys of the note."""
+        return {_FRONT_MATTER: self.others} if self.others else {}
 
 
 def _head(text: str) -> tuple[_Head, str]:

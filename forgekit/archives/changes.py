@@ -80,14 +80,17 @@ def _reopened(
 ) -> tuple[Entity | None, list[FieldConflict]]:
     """Return a merged entity and its conflicts; a reopened thread keeps how a person ended it."""
     entity, conflicts = merged.entity, list(merged.conflicts)
-    if not isinstance(file, Thread) or not isinstance(entity, Thread):
-        return entity, conflicts
-    if not file.status.ended or entity.status.ended or not file.resolution:
-        return entity, conflicts
-    if isinstance(base, Thread) and base.resolution == file.resolution:
-        return entity, conflicts  # archives ended it, and the fold keeps what they said
-    body = with_earlier_resolution(entity.body, file.updated_at, file.status.value, file.resolution)
-    return replace(entity, body=body), [each for each in conflicts if each.field != RESOLUTION]
+    if (
+        isinstance(file, Thread)
+        and isinstance(entity, Thread)
+        and file.status.ended
+        and not entity.status.ended
+        and file.resolution
+        and not (isinstance(base, Thread) and base.resolution == file.resolution)  # which the fold keeps
+    ):
+        body = with_earlier_resolution(entity.body, file.updated_at, file.status.value, file.resolution)
+        return replace(entity, body=body), [each for each in conflicts if each.field != RESOLUTION]
+    return entity, conflicts
 
 
 def _moved(

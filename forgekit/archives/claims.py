@@ -9,6 +9,7 @@ trusted family first; `records` builds the records. The parsers of single values
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -77,24 +78,24 @@ def parse_range(text: str) -> TurnRange | None:
 _LONG = "|".join(word for word in PREFIXES if len(word) > 3 or not word.isascii())
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
-PLAIN_ID = r"(?:OT|DEC|ADR|THR|ART|[DTA])-?\d{1,6}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
+_BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
+_TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
+PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 REST = {"D": "context", "T": "content", "A": "summary"}
 """The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
 IDS = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{3,6}[a-z]?|(?:OT|DEC|ADR|THR|ART|[DTA])-\d{1,6})(?![A-Za-z0-9_])(?!-\d)"
+    rf"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{{3,6}}[a-z]?|{_BEFORE_NUMBER}-\d{{1,6}})(?![A-Za-z0-9_])(?!-\d)"
 )
 _REFERENCES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|ADR|THR|ART|[DTA])-?\d{1,6}[a-z]?"
+    rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?"
     rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
     rf"|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
-_OF_ARCHIVE = re.compile(
-    rf"\b({PLAIN_ID}) (?:[^\W\d_]{{1,5}} |\()([A-Z][A-Z0-9]{{0,60}}_[A-Z0-9_]{{1,100}})\b"
-)
+_OF_ARCHIVE = re.compile(rf"\b({PLAIN_ID}) (?:[^\W\d_]{{1,5}} |\()({_TAG})\b")
 """`D003 of TAG`, `D003 (TAG)`."""
 _AFTER_CJK = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Z][A-Za-z]{0,3}-?\d)")
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
@@ -183,7 +184,7 @@ def is_none(value: Any) -> bool:
     return plain.casefold().rstrip(".") in NONE
 
 
-_MARKS = "`* \t\n"
+_MARKS = f"`*{string.whitespace}\u00a0\u3000"
 _QUOTES = frozenset("\"'\u201c\u201d\u201e\u00ab\u00bb")
 
 

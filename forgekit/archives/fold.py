@@ -221,6 +221,8 @@ class _Fold:
         visible: the same with what its ancestors mention.
         by_name: archives by tag and conversation, in order.
         dependencies, blockers: references of decisions, and of threads by thread.
+        revising, active: of the archive whose references are added, the records that revise a local id, and
+            those that it calls active.
     """
 
     def __init__(
@@ -240,6 +242,8 @@ class _Fold:
         self.dependencies: list[Reference] = []
         self.blockers: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
+        self.revising: dict[str, list[str]] = {}
+        self.active: set[str] = set()
         for archive, tag in self.ancestry.waiting:
             self.note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
 
@@ -382,6 +386,11 @@ class _Fold:
     def add_references(self, archive: Archive, inherited: LocalIds) -> None:
         """Add the references between the archive's records."""
         text, own = self.texts[archive.id], self.own[archive.id]
+        self.revising = defaultdict(list)
+        for each in text.decisions:
+            for name in each.revises:
+                self.revising[name].append(each.local_id)
+        self.active = {d.local_id for d in text.decisions if d.status is DecisionStatus.ACTIVE}
         for decision in text.decisions:
             if decision.local_id in own:
                 self.refer_decision(archive, decision, inherited)
@@ -409,13 +418,12 @@ class _Fold:
         if record.superseded_by is not None:
             successor = self.find(archive, visible, record.superseded_by, index, line, me)
         elif record.status is not None and record.status.ended:
-            revising = (d for d in self.texts[archive.id].decisions if record.local_id in d.revises)
-            made = (self.own[archive.id].get(each.local_id) for each in revising)
+            made = map(self.own[archive.id].get, self.revising.get(record.local_id, ()))
             successor = next((each for each in made if each not in {None, me}), None)
         status, revises = record.status or DecisionStatus.ACTIVE, record.revises
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
-        if status is DecisionStatus.REVISED and self.is_new_version(archive, record, inherited, me):
+        if status is DecisionStatus.REVISED and self.is_new_version(record, inherited, me):
             status, revises = DecisionStatus.ACTIVE, (*revises, record.local_id)
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else successor
@@ -433,19 +441,16 @@ class _Fold:
         """
         if inherited.get(name) in {None, self.own[archive.id].get(name)}:
             return False
-        own = (each for each in self.texts[archive.id].decisions if each.local_id == name)
-        return any(each.status is DecisionStatus.ACTIVE for each in own)
+        return name in self.active
 
-    def is_new_version(
-        self, archive: Archive, record: DecisionRecord, inherited: LocalIds, me: EntityId
-    ) -> bool:
+    def is_new_version(self, record: DecisionRecord, inherited: LocalIds, me: EntityId) -> bool:
         """Say whether a record called revised is the new version of what a parent calls by the same id.
 
         Nothing is named that came in its place, and its text is another one.
         """
         if record.superseded_by is not None or inherited.get(record.local_id, me) == me:
             return False
-        return all(record.local_id not in each.revises for each in self.texts[archive.id].decisions)
+        return record.local_id not in self.revising
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""

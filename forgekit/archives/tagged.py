@@ -313,14 +313,14 @@ def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
     text = str(claim.values.get("text") or "")
     parts = [part for span in each.all("alt") for part in _parts(span)]
     known = tuple(claim.values.get("alternatives") or ())
-    if len(parts) > len(known) == 1 and all(_outside_brackets(part, known[0]) for part in parts):
+    if len(parts) > len(known) == 1 and all(_is_outside_brackets(part, known[0]) for part in parts):
         claim.values["alternatives"] = tuple(parts)
     behind = [span for span in sure if span.line >= claim.line and span.text not in text]
     if claim.values.get("status") in _USUAL and (status := _named_status(behind, claim.kind)):
         claim.values["status"] = _STATUS[claim.kind](status)
 
 
-def _outside_brackets(part: str, text: str) -> bool:
+def _is_outside_brackets(part: str, text: str) -> bool:
     """Say whether a text holds a part that no bracket before it is open at."""
     before, found, _ = text.partition(part)
     return bool(found) and before.count("(") == before.count(")")

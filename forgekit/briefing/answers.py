@@ -29,7 +29,7 @@ from forgekit.model.archive_record import (
 from forgekit.model.entities import Archive, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import CLOSE, search
+from forgekit.search import CLOSE, Scored, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
@@ -158,19 +158,24 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     if named is not None or _LOCAL_ID.fullmatch(subject):
         known = [named] if named is not None else _of_local_id(store, subject)
         return _decisions(active_first(store.registry, known))[:_MOST]
-    hits = _searched(store, subject, (Kind.DECISION,)).hits
-    found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
+    found = _found(store, subject)
     of_name = [e for scored, e in found if scored.named]
     bearing = [e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _searchable(e))]
-    rejecting = [
+    choosing = [
         e
         for e in bearing
-        if about(subject, _searchable(e)) and not about(subject, f"{chosen(e.decision)} {e.body}")
+        if about(subject, f"{chosen(e.decision)} {e.body}") or not about(subject, _searchable(e))
     ]
     first: dict[str, Decision] = {}
-    for each in [e for e in bearing if e not in rejecting] or rejecting:
+    for each in choosing or bearing:
         first.setdefault(each.project_name, each)
     return _decisions(active_first(store.registry, of_name or [*first.values()]))
+
+
+def _found(store: AnswerSources, subject: str) -> list[tuple[Scored, Decision]]:
+    """Return the decisions that a search finds, best first."""
+    hits = _searched(store, subject, (Kind.DECISION,)).hits
+    return [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
 
 
 def _rejected(decision: Decision) -> str:
@@ -238,9 +243,8 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
 
 def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData()
-    for scored in _searched(store, subject, (Kind.DECISION,)).hits:
-        decision = store.registry.get(scored.hit.id)
-        if isinstance(decision, Decision) and about(subject, _rejected(decision)):
+    for _, decision in _found(store, subject):
+        if about(subject, _rejected(decision)):
             _explain(store, found, decision)
     return found
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from forgekit.upkeep.repair import Repair
 
 _JUDGED_AT_ONCE = 50
-_UNMADE = 20
 """Decisions of one sync whose contradictions are looked for at once."""
+_UNMADE = 20
+"""Texts without an essence that are named."""
 _LONGEST_STATUS = 1_000_000
 """Bytes of the JSON that an agent gives the command of its status line."""
 

@@ -76,6 +76,8 @@ _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uf
 _CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
 _WIDENED = ("decision", "thread")
 """Families of which a candidate is its clause; an instruction must be one by itself."""
+_CLAUSE_LIMIT = 120
+"""Characters before and behind a statement that are looked at for the ends of its clause."""
 _LEADING, _ENDING = 8, 3
 """Words between a statement and the ends of its clause that belong to it."""
 _OPTION = re.compile(
@@ -243,16 +245,18 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
 
 
 def _of_words(run: Run, text: str) -> Run:
-    """Return a run of whole words: a token may be a part of one, and a `not` before it turns it round."""
+    """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`."""
     start, end = run.start, run.end
     while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
         start -= 1
     while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
         end += 1
     if run.family in _WIDENED:
-        begun = max((m.end() for m in _CLAUSE.finditer(text, max(start - 120, 0), start)), default=start)
+        begun = max(
+            (m.end() for m in _CLAUSE.finditer(text, max(start - _CLAUSE_LIMIT, 0), start)), default=start
+        )
         start = begun if len(text[begun:start].split()) <= _LEADING else start
-        following = _CLAUSE.search(text, end, end + 120)
+        following = _CLAUSE.search(text, end, end + _CLAUSE_LIMIT)
         ended = following.start() if following else len(text)
         end = ended if len(text[end:ended].split()) <= _ENDING else end
     return replace(run, start=start, end=end)

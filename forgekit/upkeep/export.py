@@ -144,17 +144,10 @@ def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
         parts: dict[str, list[_Item]] = {title: [] for title in _PARTS.values()}
         for entity in chosen:
-            if getattr(entity, "project_name", None) != name:
-                continue
-            if isinstance(entity, (Decision, Thread)):
-                item = _decision(entity, opposed) if isinstance(entity, Decision) else _thread(entity)
-                parts[_PARTS[entity.kind, entity.status.ended]].append(item)
-            elif isinstance(entity, Convention) and entity.status is ConventionStatus.ACTIVE:
-                head = f"{short_id(entity.kind, entity.id)} ({entity.form.value})"
-                parts[_PARTS[entity.kind, False]].append(_Item(head, entity.convention))
-            elif isinstance(entity, Note):
-                head = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
-                parts[_PARTS[entity.kind, False]].append(_Item(head, entity.title, (entity.body,)))
+            item = _item(entity, opposed) if getattr(entity, "project_name", None) == name else None
+            if item is not None:
+                ended = isinstance(entity, (Decision, Thread)) and entity.status.ended
+                parts[_PARTS[entity.kind, ended]].append(item)
         chapters.append((name, [(title, items) for title, items in parts.items() if items]))
     conflicts = [
         _opposed(e.id, e.status.value, e.sides, "", e.nature) for e in chosen if isinstance(e, Conflict)
@@ -164,6 +157,21 @@ def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -
         state = "found" if finding.level is Level.CONFLICT else "possible"
         conflicts.append(_opposed(finding.id, state, finding.sides, remark, ""))
     return [*chapters, ("Conflicts", [("", conflicts)])] if conflicts else chapters
+
+
+def _item(entity: Entity, opposed: Collection[EntityId]) -> _Item | None:
+    """Return the line of an entity that a document has."""
+    match entity:
+        case Decision():
+            return _decision(entity, opposed)
+        case Thread():
+            return _thread(entity)
+        case Convention(status=ConventionStatus.ACTIVE):
+            return _Item(f"{short_id(entity.kind, entity.id)} ({entity.form.value})", entity.convention)
+        case Note():
+            head = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
+            return _Item(head, entity.title, (entity.body,))
+    return None
 
 
 def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:

@@ -291,9 +291,7 @@ def _commit(
                 if topic.status is TopicStatus.MERGED or not essences or topic.digest_of == digest:
                     continue
                 if digest not in digests:
-                    found_text = next(iter(distiller.distil([(topic.title, essences)], DIGEST_LIMIT))).text
-                    digests[digest] = found_text
-                    report.unmade += [] if found_text else [topic.title]
+                    digests[digest] = _digest(distiller, topic, essences, report)
                 if digests[digest]:
                     new: dict[str, Any] = {"digest_of": digest, "digest_by": distiller.name}
                     writes[topic.id] = replace(topic, digest=digests[digest], **new)
@@ -319,6 +317,14 @@ def _commit(
             now = dict(forge.catalogue.contents())
             changed = (entity.id for entity in outcome.change.writes if not isinstance(entity, Topic))
             forge.vectors.carry({now[key]: blobs[key] for key in changed if key in now and key in blobs})
+
+
+def _digest(distiller: Distiller, topic: Topic, essences: str, report: Maintained) -> str:
+    """Return what the notes of a topic say together; where nothing could be made, the report names it."""
+    (found,) = distiller.distil([(topic.title, essences)], DIGEST_LIMIT)
+    if not found.text:
+        report.unmade.append(topic.title)
+    return found.text
 
 
 def _condensed(
