@@ -573,6 +573,7 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
 
 def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
     """Return the status that a text begins with, and note what it replaces or what replaced it."""
+    ids = [each for each in ids if kind_of(each) or " " not in each]  # `phase 2` is no record
     # A state in words that are not known and the id of another record: it became the other one.
     status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:

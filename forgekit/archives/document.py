@@ -74,6 +74,8 @@ _ELEMENT = re.compile(
     r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
     r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
 )
+_INNER = re.compile(r"<([A-Za-z][\w-]*)>([^<]*)</\1>")
+_NESTED = re.compile(rf"(?<=>)\s*(?:{_INNER.pattern}\s*)+(?=</[A-Za-z][\w-]*>\s*$)")
 _COUNTED = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{1,4}")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
 _HTML = re.compile(
@@ -241,7 +243,7 @@ class _Markup:
     def _part(self, number: int) -> bool:
         """Write a heading, an element or a folded part; say whether a line is one."""
         line = self.lines[number]
-        match = _ELEMENT.fullmatch(line) if self.elements else None
+        match = _ELEMENT.fullmatch(_NESTED.sub(_as_fields, line)) if self.elements else None
         if match and (match["name"] or match["end"]) in self.elements:
             self._element(number, match)
         elif heading := _OTHER_HEADING.fullmatch(line):
@@ -293,6 +295,14 @@ class _Markup:
         self.depth += 1
         heading = f"{'#' * min(self.depth, 6)} {local_id or name}{noted}"
         self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
+
+
+def _as_fields(match: re.Match[str]) -> str:
+    """Write the elements within an element as its text and its labelled parts."""
+    pairs = [(name.replace("_", " "), value.strip()) for name, value in _INNER.findall(match.group())]
+    pairs.sort(key=lambda pair: not any(field_named(pair[0], kind) == "text" for kind in "DT"))
+    text = pairs.pop(0)[1] if any(field_named(pairs[0][0], kind) == "text" for kind in "DT") else ""
+    return " \u00b7 ".join([text, *(f"{name}: {value}" for name, value in pairs)])
 
 
 def _labelled(match: re.Match[str]) -> str:

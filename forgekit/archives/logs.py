@@ -192,7 +192,10 @@ def is_bare_log(lines: Sequence[str]) -> bool:
             and re.match(r"[{\[]\s*[\"{\[]", "".join(full[:2])) is not None
         )
     loose = any(line[:1] not in " -#}]" and not _TOP_KEY.match(line[:80]) for line in full)
-    return not loose and _NESTED.search("\n".join(full)) is not None
+    if loose or not full:
+        return False
+    wrapped = re.fullmatch(r"[^\W\d][\w -]*:\s*", full[0]) and all(line[0] == " " for line in full[1:])
+    return bool(wrapped) or _NESTED.search("\n".join(full)) is not None
 
 
 def own_part(text: str, without: Collection[str] = ()) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.filing.conversations import IngestReport
     from forgekit.forge import WriteOptions
-    from forgekit.model.entities import Entity
+    from forgekit.ids import EntityId
+    from forgekit.model.entities import Decision, Entity, Thread
     from forgekit.model.problem import Problem
     from forgekit.model.transcript import ImportedConversation
     from forgekit.transcripts.sources import ReadingState
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _LONGEST = 512_000_000
 """Bytes read from standard input; a transcript may be longer than an archive."""
 _ARCHIVE_PROBLEMS = 40
+_RECORDS, _WORDS = 60, 72
+"""Lines of records that are printed, and characters of each one's text."""
 _CONVERSATIONS = 20
 """How many conversations and how many of their problems are named."""
 
@@ -95,9 +98,11 @@ def _print_archives(report: SyncReport, to: Any) -> None:
             to(f"  read {named}, {console.count(fields, 'labelled field')}")
     for line in _counts(report):
         to(f"  {line}")
-    for filed in report.filed:
-        for line in _remarks(filed):
-            to(f"  {line}")
+    lines = list(_records(report))
+    if len(lines) > _RECORDS:
+        lines[_RECORDS:] = [f"and {len(lines) - _RECORDS:,} more records; `forgekit log -n 1` lists them"]
+    for line in (*lines, *(remark for filed in report.filed for remark in _remarks(filed))):
+        to(f"  {line}")
     for entity, conflict in report.conflicts:
         name = f"{short_id(entity.kind, entity.id)} “{console.one_line(entity.title)[:80]}”"
         if conflict.field:
@@ -146,6 +151,40 @@ def _counts(report: SyncReport) -> Iterator[str]:
     artifacts = sum(filed.artifacts for filed in new)
     if artifacts:
         yield f"artifacts: {artifacts}, kept in the archive"
+
+
+def _records(report: SyncReport) -> Iterator[str]:
+    """Yield a line for each decision and thread that is new or other than before, with the fields it has."""
+    replaced: dict[EntityId, Any] = {entity.id: entity for entity in report.replaced}
+    for kind in (Kind.DECISION, Kind.THREAD):
+        written = [*_of(report.created, kind), *_of(report.changed, kind)]
+        for entity in sorted(written, key=lambda each: (each.id in replaced, each.local_id or "")):
+            now, old = _state(entity), _state(replaced[entity.id]) if entity.id in replaced else None
+            if now != old:
+                name = entity.local_id or short_id(kind, entity.id)
+                before = f"{old[0]} -> " if old and old[0] != now[0] else ""
+                more = f"  [{', '.join(now[1])}]" if now[1] else ""
+                words = console.one_line(entity.title)[:_WORDS]
+                yield f"{'~' if old else '+'} {name}  {before}{now[0]}  {words}{more}"
+
+
+def _state(entity: Decision | Thread) -> tuple[str, list[str]]:
+    """Return the state of a decision or thread, and which fields it has."""
+    from forgekit.model.entities import Decision
+
+    if isinstance(entity, Decision):
+        counts = [
+            (len(entity.alternatives_rejected), "alternative", "alternatives"),
+            (len(entity.dependencies), "dependency", "dependencies"),
+        ]
+        words = [entity.status.value, "" if entity.epistemic_tier is None else f"{entity.epistemic_tier:g}"]
+        fields = ["reason"] if entity.rationale else []
+    else:
+        counts = [(len(entity.blocked_by), "blocker", "blockers")]
+        words = [entity.status.value, "" if entity.status.ended else entity.priority.value]
+        fields = ["resolution"] if entity.resolution else []
+    fields += [console.count(number, one, many) for number, one, many in counts if number]
+    return " ".join(filter(None, words)), fields
 
 
 def _remarks(filed: FiledArchive) -> Iterator[str]:

@@ -116,6 +116,7 @@ class SyncReport:
 
     Attributes:
         conflicts: fields that people and archives changed in different ways.
+        replaced: what `changed` was before.
         passed_over: a line for each transcript without a compaction, if others have some.
         refused: why the archives that could not be filed were not, where others were.
     """
@@ -124,6 +125,7 @@ class SyncReport:
     filed: tuple[FiledArchive, ...]
     created: tuple[Entity, ...]
     changed: tuple[Entity, ...]
+    replaced: tuple[Entity, ...]
     removed: tuple[Entity, ...]
     ended: tuple[Thread, ...]
     conflicts: tuple[tuple[Entity, FieldConflict], ...]
@@ -359,6 +361,7 @@ def sync_compression(
         filed=tuple(filed),
         created=tuple(e for e in outcome.change.writes if e.id not in ours),
         changed=tuple(e for e in changes.writes if e.id in ours),
+        replaced=tuple(ours[e.id] for e in changes.writes if e.id in ours),
         removed=changes.deletes,
         ended=tuple(
             e

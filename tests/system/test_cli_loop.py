@@ -28,6 +28,12 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
             "  decisions: 3 new, 0 known, 0 carried\n"
             "  threads: 2 new, 0 resolved, 2 still open\n"
             "  artifacts: 1, kept in the archive\n"
+            "  + D001  active 0.9  Key every ledger row with a time-ordered 128-bit identifier  "
+            "[reason, 1 alternative]\n"
+            "  + D002  active 0.55  Store amounts as integer minor units  [reason]\n"
+            "  + D003  active 0.15  Maybe expose a change stream instead of polling  [reason, 1 dependency]\n"
+            "  + T001  open high  retry window for batch jobs\n"
+            "  + T002  open low  audit export layout  [1 blocker]\n"
         ),
         "new project 'The Nexus'\ncommitted as <commit>\n",
     )
@@ -41,6 +47,11 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
             "  threads: 1 new, 1 resolved, 1 still open\n"
             "  lineage: con_bfd788415939 -> con_d5faf30f5d9e\n"
             "  artifacts: 1, kept in the archive\n"
+            "  + D004  active 0.6  Producers resend for at most fifteen minutes, then park the row  "
+            "[reason, 1 dependency]\n"
+            "  + D005  active 0.5  Parked rows live in a plain table  [reason]\n"
+            "  + T003  open medium  Who owns the parked-row table\n"
+            "  ~ T001  open high -> resolved  retry window for batch jobs  [resolution]\n"
             "  warning: LEDGER_RETRY_WINDOW_BRIDGE: the text names project 'Ledger'; --project files it "
             "under 'The Nexus' (file it without --project if that is wrong)\n"
         ),

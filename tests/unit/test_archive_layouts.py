@@ -303,3 +303,30 @@ def test_a_bracket_opens_with_an_id_of_a_series_and_says_more() -> None:
         ("Dec-2", "Sediment papers share one heading", ("Dec-1",)),
         ("Dec-3", "Citation counts are left out of the statement", ()),
     ]
+
+
+def test_elements_on_one_line_are_the_fields_of_their_record() -> None:
+    read = read_archive(
+        "<archive>\n<threads>\n"
+        '<thread id="T001" status="open">Who pays for the storage?</thread>\n'
+        '<thread id="T002"><status>resolved</status><question>Which region?</question>'
+        "<resolution>eu-west</resolution></thread>\n</threads>\n</archive>\n"
+    )
+    assert [(t.local_id, t.title, t.status and t.status.value, t.resolution) for t in read.threads] == [
+        ("T001", "Who pays for the storage?", "open", ""),
+        ("T002", "Which region?", "resolved", "eu-west"),
+    ]
+
+
+def test_yaml_below_one_key_needs_no_fence() -> None:
+    read = read_archive(
+        "archive:\n  tag: STORES\n  decisions:\n    - id: D001\n      text: Use rows\n      tier: 0.9\n"
+    )
+    assert [(d.local_id, d.text, d.tier) for d in read.decisions] == [("D001", "Use rows", 0.9)]
+    assert read.problems == ()
+
+
+def test_a_phase_in_an_unknown_state_is_no_successor() -> None:
+    read = read_archive("## Decisions\n\n- D001: Keep logs. Status: deferred to phase 2\n")
+    assert [(d.status, d.superseded_by) for d in read.decisions] == [(None, None)]
+    assert [p.message for p in read.problems] == ["D001: 'deferred to phase 2' is not a known status"]
