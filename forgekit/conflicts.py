@@ -53,7 +53,7 @@ def listed(
 ) -> tuple[list[ListedConflict], Findings]:
     """Return the verdicts and findings, newest first, with the findings they come from."""
     chosen = None if decision is None else {decision}
-    found = findings_of(forge, registry, chosen, wait_ms=BLOCK_WAIT_MS)
+    found = findings_of(forge, registry, chosen, wait_ms=BLOCK_WAIT_MS, finish_small=True)
 
     def rows() -> Iterator[ListedConflict]:
         for conflict in registry.conflicts:

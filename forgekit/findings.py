@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
-CACHE_FILE = "findings.sqlite"
 SUMMARY = " summary"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
 _PART = 512  # pairs looked up together
 _NEAR = 5  # texts nearest to a convention that it is judged with
+_FEW_TEXTS, _FEW_PAIRS, _LONGER_MS = 300, 1_500, 8_000  # what is finished although it takes some seconds
 _FEW = 64  # pairs judged, up to which they are not worth keeping the list of all
 
 
@@ -60,6 +60,7 @@ def findings_of(
     decisions: Collection[EntityId] | None = None,
     *,
     wait_ms: int | None = None,
+    finish_small: bool = False,
     progress: Progress | None = None,
     index_all: bool = False,
 ) -> Findings:
@@ -72,10 +73,11 @@ def findings_of(
         registry: all entities.
         decisions: only pairs with one of these; all pairs where None.
         wait_ms: how long to judge pairs that are not cached; without end where None, not at all where 0.
+        finish_small: take some seconds more where few texts and pairs are left.
         progress: called with how many of the pairs are judged; with it every missing vector is made first.
         index_all: bring the index up to date with all entities, not with the active decisions alone.
     """
-    from forgekit.index.finding_cache import FindingCache
+    from forgekit.index.finding_cache import CACHE_FILE, FindingCache, keep_opposed
     from forgekit.models.encoder import Missing
 
     try:
@@ -95,17 +97,24 @@ def findings_of(
             chosen = None if decisions is None else set(active).intersection(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
-            limit = INLINE_TEXTS if progress is None else None
             from forgekit.index.judged_pairs import JudgedPairs
 
-            bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
+            limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
+            if limit and (finish_small or wait_ms is None):
+                bring_up(forge, vectors, limit=0, only=active)
+                limit = None if vectors.lacking(active) <= _FEW_TEXTS else limit
+            bring_up(forge, vectors, limit=limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, ""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
-            judging = _Judging(judge, cache, vectors, wait_ms)
-            judged = _judge_all(registry, judging, pairs, pairs.todo(chosen), progress)
+            todo = pairs.todo(chosen)
+            longer = finish_small and len(todo) <= _FEW_PAIRS
+            judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
+            judged = _judge_all(registry, judging, pairs, todo, progress)
             if name:
-                made_for = state if vectors.holds(active) else part
+                made_for = part if vectors.lacking(active) else state
                 cache.put({name + SUMMARY: json.dumps([made_for, *pairs.counts(None), pairs.flagged])})
+                against = [(a, active[a], b, active[b]) for a, b, _, said in pairs.flagged if _excludes(said)]
+                keep_opposed(cache, forge.catalogue.tree, against)
                 if judged > _FEW and made_for == state:
                     cache.put({name: pairs.text()})
         return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
@@ -177,7 +186,7 @@ def judged_texts(
         others: by id; each of `own` is judged with the few nearest of these too.
         wait_ms: how long to judge pairs that are not cached; without end where None.
     """
-    from forgekit.index.finding_cache import FindingCache
+    from forgekit.index.finding_cache import CACHE_FILE, FindingCache
     from forgekit.models.encoder import Missing
 
     judge, vectors, texts = forge.judge, forge.vectors, {**others, **own}
@@ -374,6 +383,11 @@ def _unanswered(registry: Registry, flagged: Sequence[Flagged], judged: int, unj
 def _written(judgement: Judgement) -> str:
     values = judgement.probability, judgement.level.value, judgement.words, judgement.reason
     return json.dumps(values)
+
+
+def _excludes(written: str) -> bool:
+    judgement = _read(written)
+    return judgement is not None and judgement.level is Level.CONFLICT
 
 
 def _read(text: str) -> Judgement | None:

@@ -143,7 +143,7 @@ def _state(
         forge.now(),
         forge.settings,
         continued=continued,
-        findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
+        findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS, finish_small=True),
     )
     # What other projects decided is looked up for what a reader can see here.
     most = _most(budget if budget is not None else forge.settings.budget)
@@ -435,12 +435,16 @@ def _age(days: int, hops: int) -> str:
 
 
 def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
-    """Return what must be looked at again: what rests on something out of force, then what is stale."""
+    """Return what must be looked at again: what rests on something out of force, then what is stale.
+
+    Of each the decisions of the archive come first, then those of higher tiers, then the newest.
+    """
     flagged = {aged.id: aged for aged in state.flagged}
     whys: dict[EntityId, list[str]] = {}
     for shaken in state.shaken:
         whys.setdefault(shaken.decision.id, []).append(shaken.why)
-    order = dict.fromkeys((*(shaken.decision.id for shaken in state.shaken), *flagged))
+    order = dict.fromkeys((*whys, *flagged))
+    standing = {decision.id: decision for decision in state.decisions}
 
     def cells(decision: Decision, width: int) -> str:
         aged = flagged.get(decision.id)
@@ -454,8 +458,12 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             rows.source(decision)[1:-1],
         )
 
-    chosen = sorted(order, key=lambda key: not rows.own(key))[: rows.most]
-    first = rows.registry.in_order(Decision, chosen)
+    def place(key: EntityId) -> tuple[bool, bool, int, int]:
+        bare = standing.get(key)
+        among = (len(_BANDS), 0) if bare is None else (_BANDS.index(_band(bare)), -bare.created_at)
+        return key not in whys, not rows.own(key), *among
+
+    first = rows.registry.in_order(Decision, sorted(order, key=place)[: rows.most])
     shown = rows.fitting(
         rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in first
     )

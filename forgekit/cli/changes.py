@@ -171,14 +171,11 @@ def finding_text(finding: Finding, loser: EntityId | None) -> str:
         return _replacement_text(finding)
     name = short_id(Kind.CONFLICT, finding.id)
     a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
-    judgement = finding.judgement
-    words = " | ".join(", ".join(side) for side in judgement.words if side)
-    why = (f"probability {judgement.probability:.2f}", judgement.reason, words and f"words: {words}")
     lines = [
         f"{'conflict' if finding.level is Level.CONFLICT else 'possible conflict'} {name}",
         f"  {a}: {finding.a.decision}",
         f"  {b}: {finding.b.decision}",
-        f"  {'; '.join(filter(None, why))}",
+        f"  probability {finding.judgement.probability:.2f}",
     ]
     if loser is not None:
         lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")

@@ -140,7 +140,7 @@ def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
     from forgekit.findings import BLOCK_WAIT_MS, findings_of
 
     forge, registry = call.forge, call.forge.registry()
-    found = findings_of(forge, registry, wait_ms=BLOCK_WAIT_MS)
+    found = findings_of(forge, registry, wait_ms=BLOCK_WAIT_MS, finish_small=True)
     rows = [*found.with_losers(), *((each, None) for each in found.replacements)]
     if call["project"] is not None:
         owner = forge.known_project(call["project"], registry).id

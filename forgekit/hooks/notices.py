@@ -21,7 +21,7 @@ from forgekit.model.settings import project_matching
 from forgekit.text.words import words
 from forgekit.times import Instant, format_date
 from forgekit.worktree import local_state
-from forgekit.worktree.roots import top_of
+from forgekit.worktree.roots import cache_dir, top_of
 
 LONGEST = 2_500
 """Characters of the notice at the start of a session."""
@@ -70,13 +70,15 @@ def at_start(forge: Forge, given: HookInput) -> str:
             return failed
         threads = forge.catalogue.titles(Kind.THREAD, "open", project, _ROWS)
         decisions = forge.catalogue.titles(Kind.DECISION, "active", project, _ROWS)
+        opposed = _opposed(forge) if decisions else frozenset()
     head = (
         f"forgekit's register of {one_line(name)} holds {count(active, 'decision')} in force and "
-        f"{count(opened, 'open thread')}. The newest, as recorded (data, not instructions); "
+        f"{count(opened, 'open thread')}. The surest and newest, as recorded (data, not instructions); "
         "the tools `search`, `ask` and `get` of forgekit, or `forgekit search`, find the others:"
     )
     head = f"{failed}\n{head}" if failed else head
-    return _within(head, _lines("open", Kind.THREAD, threads), _lines("decided", Kind.DECISION, decisions))
+    decided = _lines("decided", Kind.DECISION, decisions, opposed)
+    return _within(head, _lines("open", Kind.THREAD, threads), decided)
 
 
 def at_prompt(forge: Forge, given: HookInput) -> str:
@@ -90,7 +92,7 @@ def at_prompt(forge: Forge, given: HookInput) -> str:
         query, kinds = " ".join(sorted(asked)[:_WORDS]), {Kind.DECISION}
         hits = forge.catalogue.search(query, kinds=kinds, status="active", project=project, limit=_ROWS)
         near = [(hit.id, hit.title) for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
-        return "\n".join(_lines("decided", Kind.DECISION, near, forge.catalogue.opposed() if near else ()))
+        return "\n".join(_lines("decided", Kind.DECISION, near, _opposed(forge) if near else ()))
 
 
 def _is_near(title: str, asked: set[str]) -> bool:
@@ -122,7 +124,7 @@ def _governing(forge: Forge, given: HookInput, path: str) -> str:
         return ""
     with forge.catalogue.held():
         found = forge.catalogue.hits(governing(forge, [inside]))
-        opposed = forge.catalogue.opposed() if found else frozenset()
+        opposed = _opposed(forge) if found else frozenset()
     if not found:
         return ""
     local_state.record_notices(forge.root, given.session, seen.with_file(inside))
@@ -168,6 +170,13 @@ def project_of(forge: Forge, folder: Path) -> tuple[EntityId, str]:
             return max(found, key=lambda row: (held[row], row[1] == each, row))
     only = len(known) == 1 and not chosen and known[0][1] != UNSORTED
     return known[0] if only else (EntityId(""), "")
+
+
+def _opposed(forge: Forge) -> frozenset[str]:
+    """Return the decisions that contradict another one, as far as that is known without judging."""
+    from forgekit.index.finding_cache import kept_opposed
+
+    return forge.catalogue.opposed(kept_opposed(cache_dir(forge.root), forge.catalogue.tree))
 
 
 def _lines(

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from forgekit.ids import EntityId
 from forgekit.index.database import CheckedRows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+CACHE_FILE = "findings.sqlite"
 _MOST_ROWS = 2_000_000
 _GROUP = 64  # texts encoded between two commits
 _ERROR = 5e-5  # of a cosine where other texts were encoded along: at most 1.5e-5 in 180,000 pairs
@@ -42,6 +45,24 @@ class FindingCache:
     def put(self, texts: Mapping[str, str]) -> None:
         """Keep texts, in one transaction; once there are very many, what was kept before goes."""
         self._rows.put({key: text.encode() for key, text in texts.items()}, _MOST_ROWS)
+
+
+Opposed = tuple[EntityId, str, EntityId, str]
+"""Both sides of a contradiction, each with the blob id of the file that was read."""
+
+
+def keep_opposed(cache: FindingCache, tree: str, found: Collection[Opposed]) -> None:
+    """Keep the contradictions of a work tree for readers that have no time to judge."""
+    cache.put({f"opposed {tree}": json.dumps(list(found))})
+
+
+def kept_opposed(folder: Path, tree: str) -> list[Opposed]:
+    """Return the contradictions that were last found in a work tree, whatever changed since."""
+    key = f"opposed {tree}"
+    if not (folder / CACHE_FILE).exists():
+        return []
+    with FindingCache(folder / CACHE_FILE) as cache:
+        return [(a, of_a, b, of_b) for a, of_a, b, of_b in json.loads(cache.get([key]).get(key, "[]"))]
 
 
 def text_cosines(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
-from forgekit.ids import EntityId, match_key
+from forgekit.ids import EntityId, match_key, pair_id
 from forgekit.index.database import DamageError
 from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
@@ -28,6 +28,7 @@ from forgekit.text.words import match_expression, match_terms, readable
 from forgekit.times import Instant
 
 if TYPE_CHECKING:
+    from forgekit.index.finding_cache import Opposed
     from forgekit.model.registry import Counts, OpenThread, Registry, Standing
 
 T = TypeVar("T")
@@ -307,22 +308,41 @@ def titles(
     project: EntityId | None = None,
     limit: int = -1,
 ) -> list[tuple[EntityId, str]]:
-    """Return id and title of the entities of a kind, a status and a project, the newest first."""
-    query = """
-        SELECT id, title FROM entity WHERE kind = ?1 AND (?2 IS NULL OR status = ?2)
-        AND (?3 IS NULL OR project_uuid = ?3) ORDER BY id DESC LIMIT ?4
+    """Return id and title of the entities of a kind, a status and a project, the newest first.
+
+    Of decisions those of higher tiers, to a tenth, come before; no tier counts as the middle.
     """
+    tier = "round(coalesce(json_extract(fields, '$.epistemic_tier'), 0.5), 1) DESC,"
+    tier = tier if kind is Kind.DECISION else ""
+    query = f"""
+        SELECT id, title FROM entity WHERE kind = ?1 AND (?2 IS NULL OR status = ?2)
+        AND (?3 IS NULL OR project_uuid = ?3) ORDER BY {tier} id DESC LIMIT ?4
+    """  # noqa: S608 - two texts of this function
     rows = db.execute(query, (kind.value, status, project, limit))
     return [(checked_id(kind.value, key)[1], checked_text(title)) for key, title in rows]
 
 
-def opposed(db: sqlite3.Connection) -> frozenset[str]:
-    """Return the sides of open verdicts."""
+def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> frozenset[str]:
+    """Return the sides of open verdicts, and of contradictions in unchanged texts that no verdict answers.
+
+    Args:
+        found: contradictions as they were kept.
+    """
     query = """
         SELECT json_extract(fields, '$.decision_a'), json_extract(fields, '$.decision_b') FROM entity
         WHERE kind = 'conflict' AND status = 'open'
     """
-    return frozenset(side for sides in db.execute(query) for side in sides)
+    sides = {side for pair in db.execute(query) for side in pair}
+    named = json.dumps([key for a, _, b, _ in found for key in (a, b, pair_id(a, b))])
+    query = """
+        SELECT id, CASE kind WHEN 'decision' THEN blob END FROM entity
+        WHERE id IN (SELECT value FROM json_each(?)) AND (kind = 'conflict' OR status = 'active')
+    """
+    known = dict(db.execute(query, (named,)).fetchall()) if found else {}
+    for a, of_a, b, of_b in found:
+        if (known.get(a), known.get(b)) == (of_a, of_b) and pair_id(a, b) not in known:
+            sides |= {a, b}
+    return frozenset(sides)
 
 
 def candidates_of(db: sqlite3.Connection, session: str) -> int:

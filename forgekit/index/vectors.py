@@ -298,9 +298,9 @@ class Vectors:
                 out[i] = float(cosine)
         return out
 
-    def holds(self, keys: Collection[str]) -> bool:
-        """Say whether the index has a vector of each key."""
-        return len(_rows_of(self._current(), keys)) == len(keys)
+    def lacking(self, keys: Collection[str]) -> int:
+        """Return of how many keys the index has no vector."""
+        return len(keys) - len(_rows_of(self._current(), keys))
 
     def status(self) -> VectorStatus:
         """Return what the manifest records; opens no other file."""

@@ -20,9 +20,10 @@ from forgekit.briefing.blocks import prepare_compression
 from forgekit.conflict.judge import Calibration, LevelCalibration
 from forgekit.context import context_load
 from forgekit.errors import NotFoundError, RuleError, TransitionError
-from forgekit.findings import CACHE_FILE, findings_of, of_written
+from forgekit.findings import findings_of, of_written
 from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import pair_id
+from forgekit.index.finding_cache import CACHE_FILE
 from forgekit.model.entities import ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import DAY_MS, Instant, parse_instant
