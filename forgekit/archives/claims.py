@@ -30,6 +30,7 @@ from forgekit.archives.labels import (
     letters,
     priority_in,
 )
+from forgekit.archives.states import meaning_of, new_text
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -476,13 +477,27 @@ def not_known(label: str, local_id: str = "") -> str:
 def keep_unknown(
     found: ClaimList, local_id: str, unknown: Mapping[str, Any], raw: dict[str, Any], kind: str, line: int
 ) -> None:
-    """Keep labelled values that are not understood in the record's text, and say so."""
+    """Keep labelled values that are not understood in the record's text, and say so.
+
+    Where a record has no text, the last of those that are states is its own: of `Was` and `Now` the second.
+    """
     rest = "context" if kind == "D" else "content"
+    named = one_line(bare(text_of(raw.get("text", ""))))
+    if kind in ("D", "T") and not raw.get("status") and (not named or _is_state(named, kind)):
+        states = {label: v for label, v in unknown.items() if _is_state(one_line(bare(text_of(v))), kind)}
+        if states:
+            raw |= {"status": list(states.values())[-1], "text": ""}
+            unknown = {label: value for label, value in unknown.items() if label not in states}
     for label, value in unknown.items():
         if text := text_of(value):
             raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()
             message = f"{not_known(label, local_id)}; its line was kept in the record's text"
             found.warn("unknown-label", message, line or None)
+
+
+def _is_state(text: str, kind: str) -> bool:
+    status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
+    return text != "" and (status is not None or meaning_of(text, kind) not in (None, "none"))
 
 
 class _UnreadableValueError(ValueError):
@@ -548,7 +563,7 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
         return None
     if claim.kind == "A":
         return _line_or_text(claim, target, value)
-    ids = references(text)
+    ids = [each for each in references(text) if kind_of(each) or " " not in each]  # `phase 2` is no record
     status = (_thread_status if claim.kind == "T" else _decision_status)(claim, text, ids)
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
@@ -561,6 +576,9 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
 def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus | None:
     """Return the status that a text begins with, and note what else it says."""
     status, reopened = parse_thread_status(text)
+    if status is None and (meaning := meaning_of(text, "T", is_state=True)):
+        reopened = meaning == "reopened"
+        status = ThreadStatus.OPEN if meaning in ("blocked", "reopened") else ThreadStatus(meaning)
     claim.values |= {"reopened": True} if reopened else {}
     if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
         claim.values["blocked_by"] = ids
@@ -573,9 +591,9 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
 
 def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
     """Return the status that a text begins with, and note what it replaces or what replaced it."""
-    ids = [each for each in ids if kind_of(each) or " " not in each]  # `phase 2` is no record
-    # A state in words that are not known and the id of another record: it became the other one.
-    status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
+    status = parse_decision_status(text)
+    if status is None and (meaning := meaning_of(text, "D", is_state=True)):
+        status = DecisionStatus.ACTIVE if meaning == "revised" else DecisionStatus(meaning)
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
         claim.values["superseded_by"] = ids[0]
     elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
@@ -856,6 +874,37 @@ _SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
 _STOPS = " :,;.-()\u2013\u2014\u2192>\uff1a"
 
 
+def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
+    """Return the fields of a record that says what became of the record of its id, a parent's.
+
+    Args:
+        meaning: of the text, as of `states.meaning_of`, but not `none`.
+        text: what it says.
+        kind: D or T.
+        local_id: its id; of a new version with words of its own, what it revises.
+    """
+    if kind == "T":
+        is_open = meaning in ("open", "blocked", "reopened")
+        return {
+            "scope": Scope.INHERITED,
+            "status": ThreadStatus.OPEN if is_open else ThreadStatus(meaning),
+            "reopened": meaning == "reopened",
+            "resolution": "" if is_open else text,
+            "content": text if is_open else "",
+        }
+    if meaning == "revised":
+        new = new_text(text, kind)
+        return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}
+    status = DecisionStatus(meaning)
+    others = [each for each in references(text) if kind_of(each) == "D" and key_of(each) != key_of(local_id)]
+    return {
+        "scope": Scope.INHERITED,
+        "status": status,
+        "rationale": text if status.ended else "",
+        "superseded_by": others[0] if others and status is DecisionStatus.SUPERSEDED else None,
+    }
+
+
 def restated(claim: Claim) -> Claim:
     """Return a claim whose text is a state alone as one about a parent's record: `T001 done: in May`."""
     text, kind = bare(claim.values.get("text", "")), claim.kind
@@ -878,6 +927,8 @@ def restated(claim: Claim) -> Claim:
         values.setdefault("superseded_by", ids[0])
     elif kind == "T" and state.ended and reason:
         values.setdefault("resolution", reason)
+    elif kind == "T" and parse_thread_status(text)[1]:
+        values["reopened"] = True
     return replace(claim, values=values)
 
 

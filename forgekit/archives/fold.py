@@ -36,9 +36,18 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
+from forgekit.archives.claims import became, key_of, kind_of
+from forgekit.archives.states import meaning_of
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
+from forgekit.model.entities import (
+    Archive,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Project,
+    Thread,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
@@ -47,7 +56,7 @@ from forgekit.text.words import shared
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
 LocalIds = Mapping[str, EntityId]
-"""Local id to entity, as one archive and its ancestors use them."""
+"""The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
 
 
@@ -130,6 +139,16 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(match_key(text)))
 
 
+def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
+    """Return the entity that the nearest ancestor calls by a local id, "" where none does."""
+    key = key_of(local_id)
+    return next((ids[key] for ids in lineage if key in ids), EntityId(""))
+
+
+def _kind_of(record: DecisionRecord | ThreadRecord) -> str:
+    return "D" if isinstance(record, DecisionRecord) else "T"
+
+
 @dataclass(slots=True)
 class EntityIndex:
     """The entities of one kind that were mentioned so far.
@@ -185,7 +204,7 @@ class EntityIndex:
         if near:
             return near[0]
         for ids in visible:
-            entity = ids.get(local_id)
+            entity = ids.get(key_of(local_id))
             if entity in self.texts and (inherited or abbreviates(self.texts[entity], text)):
                 return entity
         return None
@@ -268,14 +287,18 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
-        decisions = tuple(self.with_old_version(archive, each, lineage) for each in text.decisions)
-        self.texts[archive.id] = replace(text, decisions=decisions)
+        decisions = tuple(
+            self.with_old_version(archive, self.with_state(archive, each, lineage), lineage)
+            for each in text.decisions
+        )
+        threads = tuple(self.with_state(archive, each, lineage) for each in text.threads)
+        self.texts[archive.id] = replace(text, decisions=decisions, threads=threads)
         for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
-        for thread in text.threads:
+        for thread in threads:
             self.add_statement(archive, self.threads, thread, lineage)
         inherited = {local: entity for ids in reversed(lineage) for local, entity in ids.items()}
-        self.visible[archive.id] = {**inherited, **own}
+        self.visible[archive.id] = {**inherited, **{key_of(local): entity for local, entity in own.items()}}
         for name in {archive.compression_tag, archive.conversation_id}:
             self.by_name[name].append(archive)
         return inherited
@@ -301,6 +324,24 @@ class _Fold:
         entities.history(entity, archive, record).statements.append((archive, record))
         self.own[archive.id][record.local_id] = entity
 
+    def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
+        """Return a record under a parent's id whose text says what became of that one, as saying so."""
+        index: EntityIndex = (self.decisions if _kind_of(record) == "D" else self.threads).index
+        held, own = _held(lineage, record.local_id), record.entity is None and record.scope is Scope.OWN
+        text, known = _made(archive, record)[1], index.texts.get(held, "")
+        is_about_it = own and known and text != record.local_id and not abbreviates(known, text)
+        meaning = meaning_of(text, _kind_of(record)) if is_about_it else None
+        if meaning is None or meaning == "none":
+            return record
+        message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {meaning}"
+        self.note(archive, record.line, "read-as-state", message)
+        fields = became(meaning, text, _kind_of(record), record.local_id)
+        named = {"title" if _kind_of(record) == "T" else "text": fields.pop("text", known)}
+        silent = {
+            name: value for name, value in fields.items() if name == "scope" or not getattr(record, name)
+        }
+        return replace(record, **named, **silent)
+
     def with_old_version(
         self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds]
     ) -> DecisionRecord:
@@ -308,7 +349,7 @@ class _Fold:
         index, text = self.decisions.index, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
-            held = next((ids[record.local_id] for ids in lineage if record.local_id in ids), EntityId(""))
+            held = _held(lineage, record.local_id)
             named = held if abbreviates(index.texts.get(held, ""), text) else None
         if (
             named is None
@@ -409,7 +450,7 @@ class _Fold:
     def refer_decision(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> None:
         """Resolve what a decision depends on, what replaced it, and what it revises."""
         visible, index, line = self.visible[archive.id], self.decisions.index, record.line
-        me = visible[record.local_id]
+        me = visible[key_of(record.local_id)]
         for name in record.dependencies or ():
             if target := self.find(archive, visible, name, index, line, me):
                 words = record.local_id, "depends on", name
@@ -439,7 +480,7 @@ class _Fold:
 
         What the archive replaces under that id is then the parent's record.
         """
-        if inherited.get(name) in {None, self.own[archive.id].get(name)}:
+        if inherited.get(key_of(name)) in {None, self.own[archive.id].get(name)}:
             return False
         return name in self.active
 
@@ -448,14 +489,14 @@ class _Fold:
 
         Nothing is named that came in its place, and its text is another one.
         """
-        if record.superseded_by is not None or inherited.get(record.local_id, me) == me:
+        if record.superseded_by is not None or inherited.get(key_of(record.local_id), me) == me:
             return False
         return record.local_id not in self.revising
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""
         visible, index = self.visible[archive.id], self.threads.index
-        me = visible[thread.local_id]
+        me = visible[key_of(thread.local_id)]
         self.blockers.pop(me, None)  # so that the later statement loses if both close a cycle
         self.blockers[me] = [
             Reference(archive, thread.line, (thread.local_id, "is blocked by", name), (me, target))
@@ -470,11 +511,12 @@ class _Fold:
         tag, _, local = name.rpartition(":")
         if tag:
             source = self.archive_named(archive, tag)
-            entity = self.visible[source.id].get(local) if source else None
+            entity = self.visible[source.id].get(key_of(local)) if source else None
         else:
-            entity = ids.get(name) or index.named(name if "_" in name else None)
+            entity = ids.get(key_of(name)) or index.named(name if "_" in name else None)
         if entity is None or entity not in index.texts:
-            self.note(archive, line, "unknown-reference", f"{name} is not known here")
+            if kind_of(local) or " " not in local:  # `May 1` may be a date
+                self.note(archive, line, "unknown-reference", f"{name} is not known here")
             return None
         return entity if entity != me else None
 

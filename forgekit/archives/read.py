@@ -103,7 +103,9 @@ def _read(document: Document) -> ArchiveText:
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     merged = claim_rules.join(found, found.claims)
-    merged = [claim_rules.restated(claim) for claim in merged] if parents else merged
+    if parents:
+        updates = records.read_updates(page, merged)
+        merged = [claim_rules.restated(claim) for claim in (*merged, *updates)]
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)

@@ -27,6 +27,7 @@ from forgekit.archives.claims import (
     ClaimList,
     ascii_of,
     bare,
+    became,
     flat,
     keep_unknown,
     key_of,
@@ -35,6 +36,7 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
+    references,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
 from forgekit.archives.labels import (
@@ -48,6 +50,7 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
+from forgekit.archives.states import meaning_of
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
@@ -82,6 +85,9 @@ _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014
 _GOES_ON = re.compile(rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+]\s*)?{PLAIN_ID}", re.IGNORECASE)
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
+_NEAR_ID = 16
+"""Characters behind an id in which another one says that the sentence is about both."""
+_BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\u2192\uff1a"
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
@@ -760,6 +766,27 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
                 first, defined = seen.get(local_id, (number, False))
                 seen[local_id] = first, defined or defines
     return seen
+
+
+def read_updates(page: Page, merged: Sequence[Claim]) -> list[Claim]:
+    """Return what lines say became of records that are a parent's: `D2 is no longer valid: ...`.
+
+    Args:
+        page: its lines that begin with an id of no record of its own.
+        merged: the claims of the page.
+    """
+    keys, found = {key_of(claim.local_id) for claim in merged}, []
+    for local_id, (number, defines) in page.seen.items():
+        kind = kind_of(local_id)
+        if not defines or kind not in ("D", "T") or key_of(local_id) in keys or is_short(local_id):
+            continue
+        text = bare(one_line(page.document.lines[number - 1].partition(local_id)[2].lstrip(_BEHIND_ID)))
+        meaning = meaning_of(text, kind) if text and not references(text[:_NEAR_ID]) else None
+        if meaning is not None and meaning != "none":
+            keys.add(key_of(local_id))
+            values = {"restated": True, **became(meaning, text, kind, local_id)}
+            found.append(Claim(local_id=local_id, line=number, family=Family.PROSE, kind=kind, values=values))
+    return found
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:

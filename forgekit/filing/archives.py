@@ -524,7 +524,8 @@ def _report(
         key = mentions.get((archive.id, record.local_id))
         thread = written.get(key) or decided.ours.get(key) if key else None
         open_here = record.status in {None, ThreadStatus.OPEN}
-        if isinstance(thread, Thread) and thread.status.ended and open_here:
+        ended_here = isinstance(thread, Thread) and thread.resolved_in == archive.conversation_id
+        if isinstance(thread, Thread) and thread.status.ended and open_here and not ended_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
     doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.tagged)] if new else []

@@ -42,8 +42,8 @@ def match(
 def test_one_word_abbreviates_nothing() -> None:
     assert not abbreviates("Keys", "Keys are time-ordered")
     assert abbreviates("Ordered keys", "Keys are time-ordered")
-    assert match("Keys", LEDGER, lineage={"D001": KEYS}) is None
-    assert match("Ordered keys", LEDGER, lineage={"D001": KEYS}) == KEYS
+    assert match("Keys", LEDGER, lineage={"D1": KEYS}) is None
+    assert match("Ordered keys", LEDGER, lineage={"D1": KEYS}) == KEYS
 
 
 def test_an_id_finds_what_its_own_project_knows_and_no_other() -> None:

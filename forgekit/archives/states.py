@@ -1,0 +1,111 @@
+"""What the words of a summary say became of a decision or thread, for words that no table of states has.
+
+A linear classifier over words, their places and pieces, fitted by `training/states` on phrases of several
+hands. Its weights are whole numbers, so every machine says the same.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import unicodedata
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+CLASSES = {
+    "D": ("none", "active", "superseded", "invalidated", "revised"),
+    "T": ("none", "open", "reopened", "resolved", "blocked", "abandoned", "superseded"),
+}
+"""What a phrase may say of a kind; `none` is a text of its own."""
+BITS = 15
+MARGIN = 192
+"""How far the best class must lie above the next, times the root of the number of features."""
+_STOP = re.compile(r"\s*(?:[.:;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
+_LABEL = re.compile(r"\S{1,12}\s?[:\uff1a]\s*")
+_WORDS = 30
+_WIDE = 0x2E80
+"""The code point from which on letters are read without words."""
+
+
+def features(text: str) -> list[int]:
+    """Return the numbers of the features of a phrase, below 2**BITS."""
+    return [zlib.crc32(name.encode()) & ((1 << BITS) - 1) for name in _features(text)]
+
+
+def _features(text: str) -> Iterator[str]:
+    plain = re.sub(r"\d+", "0", unicodedata.normalize("NFKC", text).casefold())
+    words = re.findall(r"\w+|[^\w\s]", plain.rstrip(" ."))[:_WORDS]
+    for number, word in enumerate(words):
+        yield f"w {word}"
+        yield f"{'a' if number == 0 else 'b' if number < 3 else 'c'} {word}"
+        if number:
+            yield f"2 {words[number - 1]} {word}"
+        framed = f"<{word}>"
+        for size in (3, 4, 5):
+            yield from (f"n {framed[at : at + size]}" for at in range(len(framed) - size + 1))
+        if ord(word[0]) > _WIDE:
+            for size in (1, 2, 3):
+                yield from (f"j {word[at : at + size]}" for at in range(len(word) - size + 1))
+            yield f"s {word[:2]}"
+    yield f"length {min(len(words), 12)}"
+    yield f"question {plain.rstrip()[-1:] == '?'}"  # the full-width one is folded
+    yield f"end {words[-1] if words else ''}"
+    yield "any"
+
+
+def best(
+    weights: Sequence[Sequence[int]], text: str, kind: str, *, margin: int, is_state: bool = False
+) -> str | None:
+    """Return the class of a phrase whose score lies above all others by the margin, or None.
+
+    Args:
+        weights: of each class of the kind, by feature.
+        text: the phrase.
+        kind: D or T.
+        margin: counts times the root of the number of features.
+        is_state: leave `none` out.
+    """
+    found = features(text)
+    scores = sorted(
+        (sum(map(row.__getitem__, found)), name)
+        for name, row in zip(CLASSES[kind], weights, strict=True)
+        if not (is_state and name == "none")
+    )
+    (second, _), (first, name) = scores[-2:]
+    return name if (first - second) ** 2 >= margin**2 * len(found) else None
+
+
+@lru_cache(maxsize=1)
+def _weights() -> Mapping[str, Sequence[Sequence[int]]]:
+    whole = array("h")
+    whole.frombytes(zlib.decompress(pkgutil.get_data(__package__, "states.bin") or b""))
+    size = 1 << BITS
+    rows = iter(memoryview(whole)[at : at + size] for at in range(0, len(whole), size))
+    return {kind: [next(rows) for _ in names] for kind, names in CLASSES.items()}
+
+
+@lru_cache(maxsize=1024)
+def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
+    """Return what a phrase, or else its first clause, says of a decision (D) or thread (T); None if not sure.
+
+    Args:
+        is_state: the phrase stands behind a label of states, so it is no text of its own.
+    """
+    weights, stop = _weights()[kind], _STOP.search(text)
+    found = best(weights, text, kind, margin=MARGIN, is_state=is_state)
+    if found not in (None, "none") or stop is None or not stop.start():
+        return found
+    clause = best(weights, text[: stop.start()], kind, margin=MARGIN, is_state=is_state)
+    return found if clause in (None, "none") else clause
+
+
+def new_text(text: str, kind: str) -> str:
+    """Return what a phrase says in the place of what was revised, "" where it gives no words for it."""
+    for match in _STOP.finditer(text):
+        head, rest = text[: match.start()], text[match.end() :].strip()
+        if meaning_of(head, kind, is_state=True) == "revised" and len(rest.split()) > 1:
+            label = _LABEL.match(rest)
+            return rest[label.end() :] if label else rest
+    return ""
