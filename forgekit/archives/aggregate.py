@@ -111,6 +111,7 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
         conversation_ids=_conversation_ids([a for a, _ in history.statements] + history.carried),
         dependencies=tuple(sorted(history.references)),
         alternatives_rejected=_union(record.alternatives for record in records),
+        governs=_union(record.governs for record in records),
         created_at=created,
         last_validated=max([created, *history.validated]),
         tags=_union(record.tags for record in records),

@@ -275,9 +275,12 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
     number = match["n"].replace(",", ".")
     if share := match["of"]:
         whole = 100.0 if share == "%" else float(share.strip("/ ") or 0)
+        whole = 100.0 if float(number) == whole == 50 else whole  # fifty-fifty
         return (float(number) / whole, None) if 0 <= float(number) <= whole > 0 else _outside(token)
     if number in _CLASSES:
         return _CLASSES[number], number
+    if 10 < float(number) <= 100:  # a percentage without its sign
+        return float(number) / 100, None
     return (float(number), None) if 0 <= float(number) <= 1 else _outside(number)
 
 
@@ -440,16 +443,32 @@ def make_claim(
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
             if converted is not None:
                 claim.values[target] = converted
+    _take_new_words(claim, bare(flat(raw.get("status", ""))))
     if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
     claims.append(claim)
     return claim
 
 
+def _take_new_words(claim: Claim, state: str) -> None:
+    """Give a decision the words that its state gives it: `Revised: Use PostgreSQL 17`."""
+    values = claim.values
+    if values.get("status") is DecisionStatus.REVISED and not values.get("superseded_by"):
+        new = statement(new_text(state, "D"))
+        if new:
+            _keep(claim, "Was", str(values.get("text", "")))
+            values |= {"text": new, "status": DecisionStatus.ACTIVE, "reworded": True}
+
+
+JOINED = dict.fromkeys(("alternatives", "dependencies", "blocked_by", "tags", "governs"), "; ")
+JOINED |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n")
+"""The fields of which a record may have several, to what stands between them."""
+
+
 def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return labelled values under the names of their fields, and those whose label is not known.
 
-    If two labels name one field, the first one in the table of labels counts.
+    If two labels name one field, the first one in the table of labels counts; lists and prose are joined.
     """
     known: dict[str, Any] = {}
     rank: dict[str, int] = {}
@@ -463,7 +482,9 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
             unknown[str(key)] = value
             continue
         place = ORDER[kind].get(fold(str(key)), 0)
-        if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
+        if name in JOINED and not is_none(known.get(name)) and not is_none(value):
+            known[name] = f"{flat(known[name])}{JOINED[name]}{flat(value)}"
+        elif name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place
     known.pop("ignored", None)
     return known, unknown
@@ -592,7 +613,11 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
 def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
     """Return the status that a text begins with, and note what it replaces or what replaced it."""
     status = parse_decision_status(text)
-    if status is None and (meaning := meaning_of(text, "D", is_state=True)):
+    doubtful = status is None or (status is DecisionStatus.INVALIDATED and ids)
+    meaning = meaning_of(text, "D", is_state=True) if doubtful else None
+    if meaning == "superseded":
+        status = DecisionStatus.SUPERSEDED
+    elif status is None and meaning is not None:
         status = DecisionStatus.ACTIVE if meaning == "revised" else DecisionStatus(meaning)
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
         claim.values["superseded_by"] = ids[0]
@@ -645,6 +670,15 @@ def _named(claim: Claim, target: str, value: Any) -> Any:
     return references(value)
 
 
+def _paths(claim: Claim, value: Any) -> tuple[str, ...]:
+    """Return the path patterns in a value; one that holds anything else is kept in the record's text."""
+    parts = [part.strip("`'\" ") for part in re.split(r"[,;\n]", flat(value)) if part.strip("`'\" -")]
+    found = tuple(part for part in parts if _PATH.fullmatch(part) and ".." not in part.split("/"))
+    if len(found) < len(parts) and not is_none(value):
+        _keep(claim, "Applies to", one_line(text_of(value)))
+    return found
+
+
 def _blockers(claim: Claim, target: str, value: Any) -> Any:
     """Return what may be ids of threads; the parts that may be words wait until the records are known."""
     del target
@@ -669,12 +703,15 @@ def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\n"))
 
 
+_OPTION = ("option", "name", "alternative", "title")
+
+
 def _alternative(item: Any) -> str:
     if not isinstance(item, dict):
         return one_line(bare(flat(item)))
-    name = next(
-        (key for key in ("option", "name", "alternative", "title") if key in item), next(iter(item), "")
-    )
+    name = next((key for key in _OPTION if key in item), next(iter(item), ""))
+    if len(item) == 1 and name not in _OPTION:  # `Trimble: too expensive`
+        return one_line(f"{name}: {text_of(item[name])}")
     option = one_line(text_of(item.get(name)))
     more = "; ".join(filter(None, (one_line(text_of(value)) for key, value in item.items() if key != name)))
     return f"{option} ({more})" if option and more else option or more
@@ -696,6 +733,9 @@ def _versions(claim: Claim, _target: str, value: Any) -> Any:
     )
 
 
+_PATH = re.compile(r"(?=.*[/.*])[\w.*][\w./*?@+\[\]-]{1,200}")
+"""A path or pattern below the top of a repository, without spaces."""
+
 _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "tier": _tier,
     "confidence": _confidence,
@@ -706,6 +746,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "turn": lambda _claim, _target, value: parse_integer(value),
     "timestamp": _timestamp,
     "tags": lambda _claim, _target, value: items(value),
+    "governs": lambda claim, _target, value: _paths(claim, value),
     "dependencies": _named,
     "revises": _named,
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
@@ -908,6 +949,9 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
 def restated(claim: Claim) -> Claim:
     """Return a claim whose text is a state alone as one about a parent's record: `T001 done: in May`."""
     text, kind = bare(claim.values.get("text", "")), claim.kind
+    if claim.values.get("reworded"):
+        revises = (*claim.values.get("revises", ()), claim.local_id)
+        return replace(claim, values={**claim.values, "revises": revises})
     if not text and kind in ("D", "T") and claim.values.get("status") is not None:
         return replace(claim, values={**claim.values, "scope": Scope.INHERITED, "restated": True})
     state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
@@ -944,6 +988,9 @@ def records(found: ClaimList, claims: Iterable[Claim], record: type[R]) -> tuple
     for claim in claims:
         if claim.kind == kind and (claim.values.get("text") or claim.values.get("restated")):
             values = {name: value for name, value in claim.values.items() if name in names}
+            if values.get("revises") and values.get("dependencies"):  # what is replaced is no ground
+                kept = tuple(each for each in values["dependencies"] if each not in values["revises"])
+                values["dependencies"] = kept or None
             values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
             built.append(record(**{**values, text: claim.values.get("text", "")}))
         elif claim.kind == kind:

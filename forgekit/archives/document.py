@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from forgekit.archives.labels import field_named, fold, letters, lists_kind, names_kind, quotes
@@ -31,6 +31,10 @@ LINES_LIMIT = 200_000
 HEADINGS_LIMIT = 20_000
 LINE_LIMIT = 20_000
 _CUTS_LIMIT = 20
+_RECORD_FIELDS = {
+    *("status", "tier", "confidence", "rationale", "alternatives", "dependencies", "governs", "revises"),
+    *("superseded_by", "priority", "blocked_by", "resolution"),
+}
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
@@ -66,6 +70,7 @@ _STATES_FACTS = re.compile(
     r"|[^|\u00b7\u2022]+(?: [|\u00b7\u2022] [^|\u00b7\u2022]+){2}"
 )
 _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_DEFINITION = re.compile(r"\s{0,3}:\s+(?=[^\W\d_][^:\uff1a]{0,40}[:\uff1a]\s)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
@@ -193,6 +198,12 @@ def _unquote_lists(lines: list[str]) -> None:
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
     if not all(_STATES_FACTS.match(lines[n]) for n in quoted if lines[n].strip("> ")):
         quoted = []
+    for start in starts[:-1]:  # the fields of a record in a quote behind its heading
+        below = takewhile(lambda n: lines[n].lstrip()[:1] == ">", range(start + 1, len(lines)))
+        fields = list(below)
+        if all(_is_field(lines[n]) for n in fields):
+            for number in fields:
+                lines[number] = _QUOTE.sub("- ", lines[number], count=1)
     for start, end in pairwise(starts):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
         title = lines[start].strip("# ")
@@ -200,6 +211,11 @@ def _unquote_lists(lines: list[str]) -> None:
             quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
     for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _is_field(line: str) -> bool:
+    label = _SPEAKER.match(line.lstrip(" >"))
+    return label is not None and any(field_named(label[1], kind) in _RECORD_FIELDS for kind in "DT")
 
 
 def _open_callouts(lines: list[str]) -> None:
@@ -267,6 +283,8 @@ class _Markup:
         start = line[:40].lstrip()[:2]
         if start[:1] in _BULLETS and (start[1:].isspace() or start[0] == "\u30fb"):
             self.lines[number] = line.replace(start[0], "- ", 1)
+        elif match := _DEFINITION.match(line):
+            self.lines[number] = f"- {line[match.end() :]}"
         elif match := _FIELD_LIST.match(line):
             self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
         elif self.org:

@@ -358,12 +358,14 @@ class _Fold:
             or index.by_key.get(match_key(text))
         ):
             return record
-        ended = record.status is not None and record.status.ended
+        revised = record.status is DecisionStatus.REVISED and record.superseded_by is None
+        ended = record.status is not None and record.status.ended and not revised
         if ended or not _adds_words(index.texts[named], text) or not shared(index.texts[named], text):
             return record
         message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)
-        new = replace(record, entity=None, revises=(*record.revises, record.local_id))
+        status = None if revised else record.status
+        new = replace(record, entity=None, status=status, revises=(*record.revises, record.local_id))
         silent = {
             name: value
             for name, value in self.fields_of(named).items()
@@ -380,9 +382,10 @@ class _Fold:
                 "rationale": known.rationale,
                 "alternatives": known.alternatives_rejected,
                 "tags": known.tags,
+                "governs": known.governs,
                 "dependencies": tuple(short_id(Kind.DECISION, each) for each in known.dependencies) or None,
             }
-        names = ("tier", "tier_token", "rationale", "alternatives", "tags", "dependencies")
+        names = ("tier", "tier_token", "rationale", "alternatives", "governs", "tags", "dependencies")
         last = history.statements[-1][1] if history is not None and history.statements else None
         return {name: getattr(last, name) for name in names} if last is not None else {}
 

@@ -362,7 +362,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     for value, _ in facts.all("inherited"):
         named += _names(value)
     for value, line in facts.all("parent"):
-        for name in _names(value):
+        for name in _names(value.partition(";")[0] if "none" in value[:6].casefold() else value):
             if _TAG.fullmatch(name) and _NAMES_ONE.search(name):
                 named.append(name)
             else:

@@ -8,14 +8,17 @@ else it stays in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from forgekit.archives.claims import (
+    JOINED,
     LOCAL_ID,
     REST,
     ascii_of,
     bare,
+    flat,
     parse_decision_status,
     parse_integer,
     parse_moment,
@@ -62,16 +65,18 @@ _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u201
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
     rf"(?P<dash>{_DASH})|(?P<tick>(?:[\u2705\u2713\u2714\u2611]\ufe0f?|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}[*\[(]*)"
-    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+|(?<=[?\u3002])(?=[\u3040-\u9fff]))"
+    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?)|\s*\u2192)\s+|(?<=[?\u3002])(?=[\u3040-\u9fff]))"
 )
 _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_STOP = re.compile(r"[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
+_STOP = re.compile(r"(?<!\b[^\W\d_])[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
+_CODE = re.compile(r"`[^`]*`")
+_PATH = re.compile(r"[\w.*-]*[/*.][\w.*]")
 _SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
 
 
@@ -85,7 +90,7 @@ def annotated(
     if clauses:
         lead, pairs = split_labels(text, kind, clauses=True)
         if pairs and lead.strip(" *_"):
-            fields = {**dict(reversed(pairs)), **fields}
+            fields = {**_joined(pairs), **fields}
             text = lead.rstrip(" .,;(*_\u2014\u2013-")
             if "resolution" in fields:
                 fields.setdefault("status", "resolved")
@@ -108,11 +113,21 @@ def annotated(
     return text.strip(), fields
 
 
+def _joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return fields with their values: the first of a name, or all of one that may be joined."""
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields and name in JOINED:
+            fields[name] = f"{flat(fields[name])}{JOINED[name]}{flat(value)}"
+        fields.setdefault(name, value)
+    return fields
+
+
 def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any]]:
     """Take the brackets behind a title, and what is stated about a thread behind it."""
     fields: dict[str, Any] = {}
     for _ in range(_BRACKETS_LIMIT):
-        matches = filter(None, (_TRAILING.search(text[-240:]), _LAST_PART.search(text[-240:])))
+        matches = [m for m in (_TRAILING.search(text[-240:]), _LAST_PART.search(text[-240:])) if m]
         noted = ((m.group(), fields_of_note(m[m.lastgroup or 0], kind)) for m in matches)
         found, notes = next((pair for pair in noted if pair[1]), ("", {}))
         if notes:
@@ -122,6 +137,9 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
         else:
             break
         fields = {**notes, **fields}
+    rest, notes = split_note(matches[0][matches[0].lastgroup or 0], kind) if matches else ("", {})
+    if len(notes) > 1:  # a bracket with two fields and something else
+        text, fields = f"{text.removesuffix(matches[0].group())} ({rest})", {**notes, **fields}
     return text, fields
 
 
@@ -163,15 +181,19 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
             text = text[match.end() :]
         else:
             break
+    return _without_strike(text, kind, fields)
+
+
+def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
+    """Take the strike through a title, which says that it ended, and what is behind it."""
     struck = _STRUCK.fullmatch(text)
     rest = struck["rest"].strip() if struck else ""
     if struck and (
         not rest or rest[0] in "\u2014\u2013-:([*\u2705\u2713\u2714" or _ended(rest, kind) is not None
     ):
-        notes = (
-            fields_of_note(rest.strip(" \u2014\u2013-:()[]*"), kind)
-            or (_tail(f"x \u2014 {rest.lstrip(' -:')}") or ("", {}))[1]
-        )
+        notes = fields_of_note(rest.strip(" \u2014\u2013-:()[]*"), kind)
+        if not notes and kind == "T":
+            notes = (_tail(f"x \u2014 {rest.lstrip(' -:')}") or ("", {}))[1]
         fields.update({k: v for k, v in notes.items() if k not in fields})
         fields.setdefault("status", "resolved" if kind == "T" else "rejected")
         return struck["text"].strip().removesuffix(":")
@@ -217,7 +239,7 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
 def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what is beside or below a title into fields and the sentences that are none."""
     lead, pairs = split_labels(text, kind, clauses=True)
-    fields = dict(reversed(pairs))
+    fields = _joined(pairs)
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
         note = _TRAILING.search(sentence.rstrip(" ."))
@@ -245,7 +267,7 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     inner = text.strip(" ()[]\uff08\uff09")
     if fields := fields_of_note(inner, kind):
         return "", fields
-    parts = [part.strip() for part in _SPLIT.split(inner)]
+    parts = [part.strip() for part in _parts(inner)]
     known = [part for part in parts if fields_of_note(part, kind)]
     if any(field_named(part.split()[0], kind) == "tier" for part in parts if part and part not in known):
         return inner, {}
@@ -254,10 +276,17 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     return inner, {}
 
 
+def _parts(inner: str) -> list[str]:
+    """Return the parts of a bracket; code in it is whole."""
+    masked = _CODE.sub(lambda match: "x" * len(match.group()), inner)
+    cuts = [(0, 0), *(match.span() for match in _SPLIT.finditer(masked)), (len(inner), len(inner))]
+    return [inner[end:start] for (_, end), (start, _) in pairwise(cuts)]
+
+
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = ascii_of(inner.strip())
-    parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
+    parts = [part for part in map(bare, _parts(inner)) if part]
     fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
@@ -416,7 +445,8 @@ def _first_sentence(value: str, kind: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> str:
-    value = text.strip().strip("*_").strip(" ;,|\u00b7\u2022")
+    value = text.strip()
+    value = value if value.endswith(("/*", "/**")) else value.strip("*_").strip(" ;,|\u00b7\u2022")
     shut = value.endswith((")", "]")) and value.count("(") + value.count("[") < value.count(
         ")"
     ) + value.count("]")
@@ -440,6 +470,7 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
         value = plain[end : end + 200].lstrip(" *_`([")
         if name and plain[end : end + 1] in (" ", "'"):
             free = clauses and name in ("rationale", "alternatives", "blocked_by")
+            free = free or (name == "governs" and _PATH.match(value) is not None)
             if free or value.startswith(references(value)[:1]):
                 return end, name
         name = look_up(label) or ""

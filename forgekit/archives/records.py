@@ -16,6 +16,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     IDS,
+    JOINED,
     LOCAL_ID,
     NUMBERED_ID,
     OWN_FIELDS,
@@ -51,7 +52,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.archives.states import meaning_of
-from forgekit.model.archive_record import Chunk, Family
+from forgekit.model.archive_record import Chunk, Family, Section
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
@@ -85,6 +86,8 @@ _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014
 _GOES_ON = re.compile(rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+]\s*)?{PLAIN_ID}", re.IGNORECASE)
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
+_SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
+_LISTED_LINES = 40
 _NEAR_ID = 16
 """Characters behind an id in which another one says that the sentence is about both."""
 _BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\u2192\uff1a"
@@ -566,8 +569,9 @@ class _Reader:
             return  # the fields of one record
         if lists_chunks(table) or {"relationship", "project a", "source project"} & set(columns):
             return
-        ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
-        if not ids:
+        named = _kind_named(table, columns)
+        at = 0 if named else _column_of_ids(table)
+        if at is None:
             fields = {field_named(column, kind) for column in columns for kind in "DT"}
             if table.children and fields & (OWN_FIELDS["D"] | OWN_FIELDS["T"]):
                 self.page.unread.append(table.line)
@@ -575,21 +579,19 @@ class _Reader:
         index = above.family is Family.INDEX or "ref" in columns
         above = replace(above, family=Family.INDEX if index else Family.TABLE)
         for row in table.children:
-            local_id = _cell_id(row.cells, ids[0])
-            kind = kind_of(local_id)
+            local_id = bare(row.cells[0]) if named and row.cells else _cell_id(row.cells, at)
+            kind = named or kind_of(local_id)
             if not kind or not self.page.own[row.line - 1]:
                 continue
             self.page.taken.add(row.line)
-            cells = {
-                n: c for i, (n, c) in enumerate(zip(columns, row.cells, strict=False)) if c and i != ids[0]
-            }
+            cells = {n: c for i, (n, c) in enumerate(zip(columns, row.cells, strict=False)) if c and i != at}
             text = next((n for n in cells if field_named(n, kind) == "text"), "")
             text = text or next((n for n in cells if kind == "D" and field_named(n, kind) is None), "")
             raw: dict[str, Any] = {}
             if text:
                 title, raw = annotated(cells.pop(text), kind)
                 cells = {_TEXT_KEYS[kind]: bare(title), **cells}
-            if "~~" in row.cells[ids[0]]:
+            if "~~" in row.cells[at]:
                 raw.setdefault("status", "rejected" if kind == "D" else "resolved")
             if re.search(r"\w", "".join(cells.values())):
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
@@ -630,11 +632,12 @@ def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
 
 
 def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
-    """Return labels with their values; of a label that is repeated the first counts, or all in a list."""
+    """Return labels with their values; of a label that is repeated the first counts, or all are joined."""
     labelled: dict[str, Any] = {}
     for label, value in entries:
-        if label in labelled and field_named(label, kind) in ("alternatives", "dependencies", "blocked_by"):
-            labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
+        between = JOINED.get(field_named(label, kind) or "")
+        if label in labelled and between and flat(value) != flat(labelled[label]):
+            labelled[label] = f"{flat(labelled[label])}{between}{flat(value)}"
         labelled.setdefault(label, value)
     return labelled
 
@@ -660,6 +663,20 @@ def _cell_id(row: Sequence[str], column: int) -> str:
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = ascii_of(cell)
     return cell if SHORT_ID.fullmatch(plain) or (LOCAL_ID.fullmatch(plain) and kind_of(plain)) else ""
+
+
+def _column_of_ids(table: Node) -> int | None:
+    columns = range(len(table.cells))
+    return next((n for n in columns if any(_cell_id(row.cells, n) for row in table.children)), None)
+
+
+def _kind_named(table: Node, columns: Sequence[str]) -> str:
+    """Return the kind of records whose ids, in the first column, are of a series that names none, else ""."""
+    kinds = [k for k in "DT" for n in columns if names_kind(n, k) and field_named(n, k) == "text"]
+    if len(kinds) != 1 or field_named(columns[0], kinds[0]) != "local_id":
+        return ""
+    ids = [bare(row.cells[0]) for row in table.children if row.cells]
+    return kinds[0] if ids and all(_SERIES.fullmatch(each) and not kind_of(each) for each in ids) else ""
 
 
 def lists_chunks(table: Node) -> bool:
@@ -775,7 +792,9 @@ def read_updates(page: Page, merged: Sequence[Claim]) -> list[Claim]:
         page: its lines that begin with an id of no record of its own.
         merged: the claims of the page.
     """
-    keys, found = {key_of(claim.local_id) for claim in merged}, []
+    keys, found = {key_of(claim.local_id) for claim in merged}, list[Claim]()
+    for section in page.document.sections:
+        found += _listed_under(page, section, keys)
     for local_id, (number, defines) in page.seen.items():
         kind = kind_of(local_id)
         if not defines or kind not in ("D", "T") or key_of(local_id) in keys or is_short(local_id):
@@ -787,6 +806,23 @@ def read_updates(page: Page, merged: Sequence[Claim]) -> list[Claim]:
             values = {"restated": True, **became(meaning, text, kind, local_id)}
             found.append(Claim(local_id=local_id, line=number, family=Family.PROSE, kind=kind, values=values))
     return found
+
+
+def _listed_under(page: Page, section: Section, keys: set[str]) -> Iterator[Claim]:
+    """Yield claims on the ids that stand alone below a heading that is a state: `Still in force: D1, D2`."""
+    lines = page.document.lines[section.first_line - 1 : section.last_line]
+    ids = [each for each in references("\n".join(lines[:_LISTED_LINES])) if kind_of(each) in ("D", "T")]
+    left = re.sub("|".join(map(re.escape, ids)), "", " ".join(lines)) if ids else "x"
+    if len(re.findall(r"[^\W\d_]+", left)) > left.count(",") + 1:
+        return
+    for local_id in ids:
+        kind = kind_of(local_id)
+        meaning = meaning_of(section.title, kind)
+        if key_of(local_id) not in keys and meaning not in (None, "none", "revised"):
+            keys.add(key_of(local_id))
+            values = {"restated": True, **became(str(meaning), section.title, kind, local_id)}
+            line = section.first_line
+            yield Claim(local_id=local_id, line=line, family=Family.PROSE, kind=kind, values=values)
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:

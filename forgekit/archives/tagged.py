@@ -92,6 +92,7 @@ _SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
+_UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
 _TICKED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*\[[xX]\]\s")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
@@ -349,6 +350,8 @@ def _register(
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
     if kind == "T" and _TICKED.match(page.document.lines[each.words.line - 1]):
         raw["status"] = ThreadStatus.RESOLVED.value
+    elif kind == "T" and _UNTICKED.match(page.document.lines[each.words.line - 1]) and not each.all("state"):
+        raw["status"] = ThreadStatus.OPEN.value
     elif state and not any(span.tag in ("state", "by", "res") for span in each.fields):
         raw["status"] = str(state.value)
     if left:

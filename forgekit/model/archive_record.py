@@ -49,6 +49,7 @@ class DecisionRecord:
         inherited_from: the tag it was inherited from, where the archive names one.
         revises: local ids (or short ids) that this decision replaces.
         superseded_by: the local id (or short id) that replaced this one.
+        governs: path patterns and names of components that it is about.
         line: 1-based line of the record.
     """
 
@@ -71,6 +72,7 @@ class DecisionRecord:
     superseded_by: str | None = None
     dependencies: tuple[str, ...] | None = None
     alternatives: tuple[str, ...] = ()
+    governs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     full_context_ref: str | None = None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.read import read_archive
+from forgekit.model.entities import DecisionStatus
 
 
 def decisions(text: str) -> list[tuple[str, str, float | None, str, tuple[str, ...]]]:
@@ -330,3 +331,68 @@ def test_a_phase_in_an_unknown_state_is_no_successor() -> None:
     [decision] = read_archive("## Decisions\n\n- D001: Keep logs. Status: deferred to phase 2\n").decisions
     assert decision.superseded_by is None
     assert decision.context == "Status: deferred to phase 2"
+
+
+def test_a_series_of_ids_in_a_table_needs_no_letter_of_its_kind() -> None:
+    table = (
+        "| ID | Decision | Status | Rationale | Rejected | Governs |\n|--|--|--|--|--|--|\n"
+        "| FD-4 | Keep frames 30 days | active | GDPR | 1 year | infra/s3.tf |\n"
+    )
+    [decision] = read_archive(f"## Decisions\n\n{table}").decisions
+    assert (decision.local_id, decision.text, decision.rationale) == ("FD-4", "Keep frames 30 days", "GDPR")
+    assert (decision.alternatives, decision.governs) == (("1 year",), ("infra/s3.tf",))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "- D1: Logs are kept 14 days (accepted; high confidence; governs `ops/loki/`)\n",
+        "### D1: Logs are kept 14 days\n- Status: accepted\n- Tier: 70\n- Governs: `ops/loki/`\n",
+        "### D1: Logs are kept 14 days\n> Status: **accepted** \u00b7 Tier: 0.7\n> Governs: ops/loki/\n",
+        "**D1: Logs are kept 14 days**\n:   Status: Accepted\n:   Tier: 0.7\n:   Governs: ops/loki/\n",
+    ],
+)
+def test_what_a_decision_governs_in_some_layouts(lines: str) -> None:
+    [decision] = read_archive(f"## Decisions\n\n{lines}").decisions
+    assert (decision.text, decision.tier, decision.governs) == ("Logs are kept 14 days", 0.7, ("ops/loki/",))
+    assert decision.status is DecisionStatus.ACTIVE
+
+
+def test_what_is_no_path_is_kept_in_the_text() -> None:
+    read = read_archive("## Decisions\n\n### D1: Pay on Friday\n- Applies to: all staff, src/pay/**\n")
+    [decision] = read.decisions
+    assert (decision.governs, decision.context) == (("src/pay/**",), "Applies to: all staff, src/pay/**")
+
+
+def test_two_labels_of_one_field_are_both_read() -> None:
+    lines = "- D1: Keep logs\n  - Why: it is cheap\n  - Reason: the law asks for it\n"
+    assert decisions(f"## Decisions\n\n{lines}") == [
+        ("D1", "Keep logs", None, "it is cheap\nthe law asks for it", ())
+    ]
+
+
+def test_a_bracket_with_a_part_that_is_no_field_gives_the_others() -> None:
+    [decision] = read_archive("## Decisions\n\n- D1: Keep logs (accepted; tier 0.8; from Ana)\n").decisions
+    assert (decision.text, decision.tier, decision.status) == (
+        "Keep logs (from Ana)",
+        0.8,
+        DecisionStatus.ACTIVE,
+    )
+
+
+def test_an_empty_box_is_open_whatever_stands_beside_it() -> None:
+    lines = (
+        "- [x] T3 Internet: Telenet, from 1 Sept\n- [x] ~~T4 Parking ban sign~~ movers do it\n"
+        "- [ ] T5 Insurance gap in August\n"
+    )
+    read = read_archive(f"# Moving\n{lines}")
+    assert [t.status and t.status.value for t in read.threads] == ["resolved", "resolved", "open"]
+
+
+def test_an_abbreviation_does_not_end_the_name_of_a_project() -> None:
+    assert read_archive("# A\n\n**Project:** Acme v. Borealis\n**Tag:** A_1\n").project == "Acme v. Borealis"
+
+
+def test_an_alternative_with_a_colon_in_yaml_is_whole() -> None:
+    text = "decisions:\n  - id: D1\n    title: Buy it\n    alternatives:\n      - Trimble: too expensive\n"
+    assert [d.alternatives for d in read_archive(text).decisions] == [("Trimble: too expensive",)]

@@ -111,3 +111,34 @@ def test_a_sentence_about_a_parent_s_record_is_its_state() -> None:
 def test_unknown_words_behind_a_label_are_read_by_their_meaning() -> None:
     text = "## Decisions\n\n### D001: Use rows\n- Status: voted down by the board\n"
     assert [d.status for d in read_archive(text).decisions] == [DecisionStatus.INVALIDATED]
+
+
+def test_new_words_behind_a_state_are_a_new_version() -> None:
+    table = "| ID | Text | State |\n|--|--|--|\n| D001 | Use rows | Revised: Use columns for reports |\n"
+    [record] = read_archive(f"{HEAD}{table}").decisions
+    assert (record.text, record.status, record.revises) == (
+        "Use columns for reports",
+        DecisionStatus.ACTIVE,
+        ("D001",),
+    )
+    assert record.context.splitlines()[-1] == "Was: Use rows"
+
+
+def test_ids_alone_below_a_state_are_in_it() -> None:
+    read = read_archive(f"{HEAD}## Still in force, unchanged\nD001, D002\n")
+    assert [(d.local_id, d.status) for d in read.decisions] == [
+        ("D001", DecisionStatus.ACTIVE),
+        ("D002", DecisionStatus.ACTIVE),
+    ]
+
+
+def test_what_was_overturned_by_another_has_a_successor() -> None:
+    lines = "### D1: Yearly billing\n- Status: overturned by D2\n\n### D2: Monthly billing\n"
+    first, _ = read_archive(f"## Decisions\n\n{lines}").decisions
+    assert (first.status, first.superseded_by) == (DecisionStatus.SUPERSEDED, "D2")
+
+
+@pytest.mark.parametrize(("said", "tier"), [("50/50", 0.5), ("85", 0.85), ("4/5", 0.8)])
+def test_shares_without_a_sign(said: str, tier: float) -> None:
+    [record] = read_archive(f"## Decisions\n\n### D1: Retain her\n- Confidence: {said}\n").decisions
+    assert record.tier == tier
