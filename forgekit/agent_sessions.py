@@ -229,11 +229,15 @@ def find_transcript(
         found = [*projects.glob(f"*/{session}.jsonl")] if _SESSION.fullmatch(session) else []
     else:
         folder = (folder or Path.cwd()).resolve()
-        name = re.sub(r"[^a-zA-Z0-9]", "-", str(folder))
-        found = [*(projects / name).glob("*.jsonl")]
+        found = transcripts_in(projects / re.sub(r"[^a-zA-Z0-9]", "-", str(folder)))
     if not found:
         raise NotFoundError("session", session or str(folder), "name its file with --transcript")
     return max(found, key=lambda path: path.stat().st_mtime)
+
+
+def transcripts_in(folder: Path) -> list[Path]:
+    """Return the transcripts of the sessions in a folder, without those of sub-agents."""
+    return [path for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
 
 
 def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] | None:

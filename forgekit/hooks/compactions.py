@@ -44,13 +44,13 @@ def after(forge: Forge | None, given: HookInput) -> str:
     transcript = transcript_of(given) if source in {"compact", "clear", "resume"} else None
     if transcript is None:
         return ""
+    from forgekit.agent_sessions import block, opened, transcripts_in
+
     if source == "clear":
-        others = [path for path in transcript.parent.glob("*.jsonl") if path != transcript]
+        others = [path for path in transcripts_in(transcript.parent) if path != transcript]
         if not others:
             return ""
         transcript = max(others, key=lambda path: path.stat().st_mtime)
-    from forgekit.agent_sessions import block, opened
-
     session = opened(forge, transcript)
     return block(session) if source == "compact" else block(session, budget=_HANDOFF, summary="")
 

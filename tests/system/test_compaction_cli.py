@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,6 +87,18 @@ def test_the_newest_session_of_the_working_folder_is_meant(home: Path) -> None:
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(folder))
     path = session().write(home / ".claude" / "projects" / name / "s9.jsonl")
     assert find_transcript(None, None, folder) == path
+
+
+def test_the_transcript_of_a_sub_agent_is_no_session(home: Path) -> None:
+    folder = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(home))
+    before, now = session().write(folder / "s1.jsonl"), Transcript("s2").write(folder / "s2.jsonl")
+    helper = Transcript("s1")
+    helper.prompt("Find all callers.", isSidechain=True)
+    helper.write(folder / "agent-a1.jsonl")
+    os.utime(now, (1, 1))
+    os.utime(before, (2, 2))
+    assert find_transcript(None, None, home) == before
+    assert heard(home, "SessionStart", now, source="clear").startswith("## What session s1 did")
 
 
 def test_after_a_compaction_the_session_is_told_what_the_summary_lost(cli: Cli, home: Path) -> None:
