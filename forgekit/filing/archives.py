@@ -214,7 +214,7 @@ def of_compaction(
         at=at,
         tag=f"CLAUDE_CODE_{short}_{number}",
         session_id=session,
-        title=envelope.title or f"{place or 'Claude Code'} {short}",
+        title=envelope.title or f"{place or 'Claude Code'} {short}, compaction {number}",
     )
 
 

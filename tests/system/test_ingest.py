@@ -610,7 +610,7 @@ def test_a_compaction_is_filed_alike_by_ingest_and_by_sync(tmp_path: Path) -> No
     sync_compression(opened(roots[1]), [Incoming(path=path, envelope=ImportOptions(project="Nexus"))])
     (first,), (second,) = (opened(root).registry().archives for root in roots)
     assert first == second
-    assert first.conversation_title == "nexus 5b0c8a52"
+    assert first.conversation_title == "nexus 5b0c8a52, compaction 1"
 
 
 def test_a_tag_shows_the_text_of_the_conversation_that_it_was_written_in(repository: Path, cli: Cli) -> None:

@@ -58,8 +58,8 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
     ("title", "place", "found"),
     [
         ("Brokers", "engine", "Brokers"),
-        ("", "engine", "engine 5b0c9a52"),
-        ("", "", "Claude Code 5b0c9a52"),
+        ("", "engine", "engine 5b0c9a52, compaction 2"),
+        ("", "", "Claude Code 5b0c9a52, compaction 2"),
     ],
 )
 def test_a_title_that_a_person_gave_stands_for_a_compaction(title: str, place: str, found: str) -> None:
