@@ -350,18 +350,19 @@ class _Fold:
         checks = {key: known for key, known in self.commands.items() if key.split()[0] not in _VERIFY_NOTHING}
         self.checks.update(*(_heads(key) for key, known in checks.items() if known.verifies))
         for key, known in checks.items():
-            if known.verifies or (known.changes > 0 and _heads(key) <= self.checks):
-                one = Anchor(
-                    kind=AnchorKind.COMMAND,
-                    text=key,
-                    turn=known.turn,
-                    state=known.state,
-                    times=known.runs,
-                    command=known.text,
-                )
+            verifies = known.verifies or (known.changes > 0 and _heads(key) <= self.checks)
+            one = Anchor(
+                kind=AnchorKind.COMMAND,
+                text=key,
+                turn=known.turn,
+                state=known.state,
+                times=known.runs,
+                command=known.text,
+            )
+            if verifies:
                 found.append(one)
-                if failure := self.failures.get(known.target):
-                    found.append(replace(one, kind=AnchorKind.ERROR, detail=failure.error.detail))
+            if (failure := self.failures.get(known.target)) and (verifies or known.state == "failed"):
+                found.append(replace(one, kind=AnchorKind.ERROR, detail=failure.error.detail))
         return Stretch(
             anchors=tuple(sorted(found, key=lambda anchor: anchor.turn)),
             frames=tuple(self.frames),

@@ -313,6 +313,15 @@ def test_a_command_that_failed_at_last_is_open() -> None:
     assert (error.text, error.state, error.detail) == ("make check", "failed", "boom")
 
 
+def test_a_command_that_never_passed_is_an_error_though_nothing_says_that_it_checks() -> None:
+    talk = Transcript()
+    talk.run("npm run build", "heap out of memory", failed=True)
+    talk.run("ls dist", "no such folder", failed=True)
+    [error] = found(talk, AnchorKind.ERROR)
+    assert (error.text, error.state, error.detail) == ("npm run build", "failed", "heap out of memory")
+    assert found(talk, AnchorKind.COMMAND) == []
+
+
 def test_looking_at_the_history_verifies_nothing() -> None:
     talk = Transcript()
     for _ in range(2):
