@@ -22,6 +22,8 @@ from forgekit.text.shell import without_documents, without_quoted_operators
 
 _LONGEST, _SHORT, _BEGINNING, _LEAST_WORDS = 1_000, 500, 300, 5
 """Characters of a request that are kept, of one that is kept whole, and of one with fewer own words."""
+_MOST_BETWEEN = 2
+"""Commands that are named as what may have ended a failure."""
 _CHAINS = re.compile(r"\|\||;|\n")
 _CUT = re.compile(r"\||\d?>|<<")
 _WORD = re.compile(r"[A-Za-z][\w:.-]*")
@@ -59,6 +61,7 @@ class Anchor:
         state: of a task, a file or a command; `BY_AGENT` of words that are the agent's; "" for none.
         detail: what else there is to say: the error's first line, the files of its fix.
         files: changed between a failure and the pass.
+        between: where none was, the last commands that passed in between.
         times: how often.
         command: as it was typed last; "" for no command.
     """
@@ -69,6 +72,7 @@ class Anchor:
     state: str = ""
     detail: str = ""
     files: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
     times: int = 1
     command: str = ""
 
@@ -206,12 +210,14 @@ class _Failure(NamedTuple):
 
     Attributes:
         changes: how many files had been changed before it.
+        passed: how many commands had passed before it.
         pending: the targets that have not passed since.
         printed: whether only the output of a pipe told it; that of the same pipe tells its end too.
     """
 
     error: Anchor
     changes: int
+    passed: int
     pending: set[str]
     printed: bool
 
@@ -237,6 +243,7 @@ class _Fold:
         going_on = before.frames[-1:] if before else []
         self.frames: list[Frame] = [Frame(turn=frame.turn, goal=frame.goal) for frame in going_on]
         self.changed: list[str] = []
+        self.passed: list[str] = []
         self.again: set[str] = set()
         self.failures: dict[str, _Failure] = {}
         self.answered: _Command | None = None  # by the next change: it failed, and nothing ran since
@@ -313,26 +320,31 @@ class _Fold:
                 detail=_first_line(result.text),
                 command=call.text,
             )
-            first = self.failures.get(target) or _Failure(error, len(self.changed), shown, printed)
+            first = self.failures.get(target) or _Failure(
+                error, len(self.changed), len(self.passed), shown, printed
+            )
             pending = hidden if printed else shown
             self.failures[target] = first._replace(pending=pending, printed=printed and first.printed)
             self.again.add(key)
         self.answered = known if failed or printed else None
         passed = not result.failed and all(program.shown for program in programs)
+        if passed and programs and programs[0].words[0] not in _VERIFY_NOTHING:
+            self.passed.append(call.text)
         known.state = "failed" if failed else "passed" if passed else "unknown"
         known.text, known.target, known.turn = call.text, target, call.turn
         known.runs, known.changes = known.runs + 1, len(self.changed)
 
     def _passed(self, shown: set[str], silent: set[str], turn: int) -> None:
         """End the failures of which nothing is pending any more."""
-        for name, (error, changes, pending, printed) in [*self.failures.items()]:
+        for name, (error, changes, ran, pending, printed) in [*self.failures.items()]:
             pending.difference_update(shown | silent if printed else shown)
             if not pending:
                 del self.failures[name]
                 known = self.commands[error.text]
                 known.state, known.verifies = "passed", True
                 files = tuple(dict.fromkeys(self.changed[changes:]))
-                self.fixes.append(replace(error, turn=turn, files=files))
+                between = () if files else tuple(dict.fromkeys(self.passed[ran:]))[-_MOST_BETWEEN:]
+                self.fixes.append(replace(error, turn=turn, files=files, between=between))
                 if self.frames:
                     self.frames[-1] = self.frames[-1]._replace(fixed=(*self.frames[-1].fixed, error.text))
 

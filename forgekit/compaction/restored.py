@@ -136,7 +136,8 @@ def _row(anchor: Anchor, folder: str) -> BlockRow:
             )
         case AnchorKind.ERROR | AnchorKind.COMMAND:
             files = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in anchor.files[:5])
-            after = f" after changes to {files}" if files else ""
+            between = ", ".join(f"`{_cut(command, _SHORT)}`" for command in anchor.between)
+            after = f" after changes to {files}" if files else f" after {between}" if between else ""
             late = "failed, then hidden by a pipe" if anchor.state == "unknown" else "failed at last"
             how = f"failed, then passed{after}" if anchor.state == "passed" else late
             if anchor.kind is AnchorKind.COMMAND:

@@ -200,6 +200,17 @@ def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None
     assert (command.text, command.state, command.times) == ("go test", "passed", 2)
 
 
+def test_what_passed_between_a_failure_and_the_pass_is_named_where_no_file_changed() -> None:
+    talk = Transcript()
+    talk.run("pip install old")
+    talk.run("pytest -q", "No module named 'lxml'", failed=True)
+    talk.run("ls")
+    talk.run("pip install lxml")
+    talk.run("pytest -q")
+    [row] = [row for row in restored(stretches(events(talk)), "", name="s").splitlines() if "failed" in row]
+    assert row == "- `pytest -q` failed, then passed after `pip install lxml`, turn 0"
+
+
 def test_a_pipe_whose_last_program_passes_fixes_nothing() -> None:
     talk = Transcript()
     talk.run("make check", "boom", failed=True)
