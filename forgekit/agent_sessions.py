@@ -158,20 +158,24 @@ def restore(
 def block(
     session: AgentSession, *, budget: int = MOST, depth: Depth = Depth.RECENT, summary: str | None = None
 ) -> str:
-    """Return the block of a session; just after a compaction it ends with the stretch before that.
+    """Return the block of a session.
 
     Args:
         session: with its stretches.
         budget: characters.
         depth: how far back it goes.
-        summary: what a model knows anyway; None for that of the last compaction.
+        summary: what a model knows anyway; None for that of the last compaction, and for what came after it.
     """
-    parts = session.stretches
-    ended = [part for part in parts if part.boundary is not None]
+    *ended, last = session.stretches
+    tasks = [anchor for anchor in last.anchors if anchor.kind is AnchorKind.TASK]
+    known = summary is None and depth is not Depth.FULL
     if summary is None:
         summary = ended[-1].summary if ended else ""
-    if ended and not parts[-1].anchors:
-        parts = parts[:-1]
+    if ended and (known or len(tasks) == len(last.anchors)):
+        own = [anchor for anchor in ended[-1].anchors if anchor.kind is not AnchorKind.TASK]
+        parts = [*ended[:-1], ended[-1]._replace(anchors=(*own, *tasks))]
+    else:
+        parts = [*ended, last]
     return restored(parts, summary, name=session.name, depth=depth, budget=budget)
 
 

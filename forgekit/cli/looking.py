@@ -423,8 +423,8 @@ def compaction_report(found: CompactionReport, call: Call) -> None:
         rows.append((kind.value, str(kept.total), *(f"{share / kept.total:.2f}" for share in shares)))
     console.table(("kind", "anchors", "summary", "with block", "judged", "judged with block"), rows)
     console.info(
-        f"{console.count(len(found.compactions), 'compaction')}: the share of the anchors that the summary "
-        "holds, and with the block; then as the judge compares the words"
+        f"{console.count(len(found.compactions), 'compaction')}; columns: kind, anchors, the share of them "
+        "that the summary holds, and with the block; then both as the judge compares the words"
     )
     console.info(
         f"touched again afterwards: {sum(one.again for one in found.compactions)} files and commands, "

@@ -6,14 +6,15 @@ programs with their subcommands; words by one line that has most of them.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
-from forgekit.compaction.anchors import Anchor, AnchorKind
+from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind
 from forgekit.text.words import words
 
 PATHS = frozenset({AnchorKind.FILE, AnchorKind.READ})
+STATED = frozenset({AnchorKind.CONSTRAINT, AnchorKind.DECISION})
 COMMANDS = frozenset({AnchorKind.COMMAND, AnchorKind.ERROR})
 MOST_WORDS = 60
 """The first words of a text that are looked for."""
@@ -74,6 +75,15 @@ class HeldText:
                 return True
             at = self._text.find(name, at + 1)
         return False
+
+
+def said_by_turn(anchors: Iterable[Anchor]) -> HeldText:
+    """Return what the user stated, that of one turn on one line: a request may be held by it."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    for anchor in sorted(anchors, key=lambda anchor: anchor.turn):
+        if anchor.kind in STATED and anchor.state != BY_AGENT:
+            lines[anchor.turn].append(anchor.text)
+    return HeldText("\n".join(map(" ".join, lines.values())), ())
 
 
 def _name(path: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind, Frame, Stretch, target_of
-from forgekit.compaction.coverage import PATHS, HeldText
+from forgekit.compaction.coverage import PATHS, HeldText, said_by_turn
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.text.blocks import quote
 
@@ -18,6 +18,7 @@ MOST = 9_900
 """Characters of a block that a hook prints; an agent cuts one of 10,000."""
 _WHOLE, _LONG, _SHORT = 1_000, 300, 110
 _MOST_ROWS = 400
+_ALL = "`forgekit compaction restore --depth full` prints"
 
 
 class Depth(Enum):
@@ -63,6 +64,11 @@ def restored(
     anchors = _chosen(stretches, depth)
     held = HeldText("" if depth is Depth.FULL else summary, anchors)
     missing = [anchor for anchor in anchors if not held.repeats(anchor)]
+    rest = len(_chosen(stretches, Depth.FULL)) > len(missing)
+    said = said_by_turn(missing)
+    missing = [
+        anchor for anchor in missing if anchor.kind is not AnchorKind.REQUEST or not said.repeats(anchor)
+    ]
     frames = [frame for stretch in stretches for frame in stretch.frames]
     parts = _parts(missing, frames, printed=depth is Depth.FULL)
     if not parts:
@@ -75,8 +81,8 @@ def restored(
         f"## What session {name} did, turns 1 to {turns}\n\n"
         f"Read from its transcript{beyond}. Words in quotation marks are the user's.{printed}"
     )
-    closing = "`forgekit compaction restore --depth full` prints all of it."
-    return lay_out(opening, parts, closing, budget=budget, cost=len).text
+    closing = f"{_ALL} what is left out." if rest else ""
+    return lay_out(opening, parts, closing, budget=budget, cost=len, more=f"{_ALL} all").text
 
 
 def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
@@ -105,15 +111,17 @@ def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
 
 def _parts(anchors: Sequence[Anchor], frames: Sequence[Frame], *, printed: bool) -> list[BlockPart]:
     parts = []
+    doing = frames[-1] if frames and (anchors or frames[-1].tools) else None
+    told = doing and len(doing.goal) <= _LONG and (AnchorKind.REQUEST, doing.turn, doing.goal)
     for rank, (kind, title) in enumerate(TITLES.items()):
-        some = [anchor for anchor in anchors if anchor.kind is kind]
+        some = [a for a in anchors if a.kind is kind and (kind, a.turn, a.text) != told]
         folder = _common_folder(anchor.text for anchor in some) if kind in PATHS else ""
         rows = [_row(anchor, folder, printed=printed) for anchor in some[:_MOST_ROWS]]
         if rows:
             head = f"Below {folder}" if folder else ""
             parts.append(BlockPart(title=title, rows=rows, total=len(some), head=head, rank=rank))
-        if kind is AnchorKind.TASK and frames and (anchors or frames[-1].tools):
-            parts.append(_doing(frames[-1]))
+        if kind is AnchorKind.TASK and doing:
+            parts.append(_doing(doing))
     return parts
 
 

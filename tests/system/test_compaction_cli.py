@@ -293,3 +293,17 @@ def test_a_handoff_holds_what_only_a_summary_says(cli: Cli, home: Path) -> None:
     path = placed(home, talk, "s9")
     assert "src/a.py" not in cli("compaction", "restore", "--transcript", str(path), root=home).out
     assert "src/a.py" in cli("handoff", "--transcript", str(path), root=home).out
+
+
+def test_a_session_that_went_on_is_told_what_was_before_the_compaction(cli: Cli, home: Path) -> None:
+    talk = session("s8")
+    talk.call("TodoWrite", todos=[{"content": "Ship it", "status": "pending"}])
+    talk.compact("Nothing of it.")
+    talk.prompt("Go on with the parser.")
+    talk.edit("/w/src/parser.py")
+    talk.call("TodoWrite", todos=[{"content": "Ship it", "status": "completed"}])
+    path = placed(home, talk, "s8")
+    block = cli("compaction", "restore", "--transcript", str(path), root=home).out
+    assert "`make test` failed, then passed after changes to `a.py`" in block
+    assert not any(words in block for words in ("parser", "Ship it"))
+    assert "parser.py" in cli("handoff", "--transcript", str(path), root=home).out

@@ -16,6 +16,7 @@ from forgekit.compaction.anchors import (
     BY_AGENT,
     Anchor,
     AnchorKind,
+    Frame,
     Stretch,
     command_key,
     hides_outcome,
@@ -473,15 +474,33 @@ def test_the_block_holds_what_the_summary_does_not_in_order() -> None:
         "Open tasks",
         "What was being done",
         "Errors and what followed",
-        "What the user asked for",
         "Files read",
     ]
     assert '- turn 1: "Never touch the generated files in api."' in text
     assert "- `make test` failed, then passed after changes to `a.py`, turn 1" in text
     assert "IGNORE" not in text
-    assert text.endswith("`forgekit compaction restore --depth full` prints all of it.\n")
+    assert text.endswith("\n\n`forgekit compaction restore --depth full` prints what is left out.\n")
     full = restored([done], done.summary, name="s1", depth=Depth.FULL)
     assert "- `/w/src/a.py` edited, turn 1" in full
+    assert "--depth full" not in full + restored([done], "", name="s1", depth=Depth.SESSION)
+
+
+def test_what_the_user_said_is_shown_once_and_counts_as_held() -> None:
+    both = "We use tabs in all files. Never commit before I have reviewed."
+    anchors = (
+        Anchor(kind=AnchorKind.REQUEST, text=both, turn=1),
+        Anchor(kind=AnchorKind.DECISION, text="We use tabs in all files.", turn=1),
+        Anchor(kind=AnchorKind.CONSTRAINT, text="Never commit before I have reviewed.", turn=1),
+        Anchor(kind=AnchorKind.REQUEST, text="Go on.", turn=2),
+    )
+    end = Event(what=What.BOUNDARY, turn=2, id="b", name="auto")
+    stretch = Stretch(
+        anchors=anchors, frames=(Frame(turn=2, goal="Go on."),), boundary=end, summary="Nothing."
+    )
+    block = restored([stretch], "Nothing.", name="s")
+    assert [block.count(words) for words in ("use tabs", "Never commit", "Go on.")] == [1, 1, 1]
+    [one] = survivals("s", [stretch, Stretch()])
+    assert (one.kinds[AnchorKind.REQUEST].both, one.lost) == (2, ())
 
 
 def test_a_block_with_room_holds_whole_requests_and_commands() -> None:
