@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind, Stretch, stretches_with
+from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Stretch, stretches_with
 from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, measure
 from forgekit.compaction.restored import MOST, Depth, restored
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _FAMILIES = {
     "decision": AnchorKind.DECISION,
+    "withdrawal": AnchorKind.DECISION,
     "instruction": AnchorKind.CONSTRAINT,
     "constraint": AnchorKind.CONSTRAINT,
 }
@@ -264,7 +265,7 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
             wholes = [each for each in of_it if not each.endswith("?")]
         else:
             wholes = [text] if kind is AnchorKind.DECISION and not typed else []
-        by = "" if typed else BY_AGENT
+        by = (WITHDRAWS if family == "withdrawal" else "") if typed else BY_AGENT
         found |= dict.fromkeys(Anchor(kind=kind, turn=turn, text=each, state=by) for each in wholes)
     return [*found]
 

@@ -48,7 +48,7 @@ class AnchorKind(Enum):
     READ = "read"  # a file that was only read
 
 
-BY_AGENT = "agent"
+BY_AGENT, WITHDRAWS = "agent", "withdraws"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,8 @@ class Anchor:
     Attributes:
         text: the user's words, the task, the path or the command.
         turn: the last one that it belongs to.
-        state: of a task, a file or a command; `BY_AGENT` of words that are the agent's; "" for none.
+        state: of a task, a file or a command; `BY_AGENT` of words that are the agent's, `WITHDRAWS`
+            of those that take an earlier choice back; "" for none.
         detail: what else there is to say: the error's first line, the files of its fix.
         files: changed between a failure and the pass.
         between: where none was, the last commands that passed in between.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from forgekit.compaction.anchors import BY_AGENT, Anchor, AnchorKind, Frame, Stretch, target_of
+from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Frame, Stretch, target_of
 from forgekit.compaction.coverage import PATHS, HeldText, said_by_turn
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.text.blocks import quote
@@ -39,6 +39,7 @@ TITLES = {
     AnchorKind.REQUEST: "What the user asked for",
     AnchorKind.READ: "Files read",
 }
+_WHOSE = {BY_AGENT: (", the agent", ""), WITHDRAWS: (", takes back what was chosen before", '"')}
 _LASTING = frozenset({AnchorKind.CONSTRAINT, AnchorKind.DECISION, AnchorKind.REQUEST})
 
 
@@ -161,7 +162,7 @@ def _row(anchor: Anchor, folder: str, *, printed: bool) -> BlockRow:
             return BlockRow((f"- `{_cut(whole, _LONG)}` {how}, {turn}{told}", short))
         case AnchorKind.TASK:
             return BlockRow((f"- {anchor.state}: {_cut(text, _LONG)} ({turn})", f"- {_cut(text, _SHORT)}"))
-    who, mark = (", the agent", "") if anchor.state == BY_AGENT else ("", '"')
+    who, mark = _WHOSE.get(anchor.state, ("", '"'))
     return BlockRow(
         tuple(f"- {turn}{who}: {mark}{_cut(text, most)}{mark}" for most in (_WHOLE, _LONG, _SHORT))
     )

@@ -138,7 +138,7 @@ class StatementReader(Protocol):
         """Return (number of the turn from 0, find) of turns, each (by a person, text)."""
 
     def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterable[tuple[int, str, str]]:
-        """Return (number of the turn, family, words) of decisions, instructions and constraints."""
+        """Return (number of the turn, family, words) of decisions, withdrawals, instructions, constraints."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -236,7 +236,7 @@ def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[t
             run.family
         )
         if sure and not is_quoted(text, run.start, run.end):
-            yield run.turn, run.family, text[run.start : run.end]
+            yield run.turn, "withdrawal" if run.tag == "wd" else run.family, text[run.start : run.end]
 
 
 def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from agent_transcripts import Transcript
 from cli_runner import Cli
-from fake_reader import FakeReader
+from fake_reader import PLAIN_ENGLISH, FakeReader
 
 from forgekit.agent_sessions import find_transcript, opened, preserve
 from forgekit.compaction.anchors import AnchorKind, stretches
@@ -194,6 +194,21 @@ def test_what_a_user_wants_is_a_whole_sentence_of_a_prompt_that_was_typed(
     assert [a.text for a in found.anchors if a.kind is AnchorKind.DECISION] == [
         "We decided to use tabs, but keep the old files."
     ]
+
+
+def test_what_takes_an_earlier_choice_back_is_marked(
+    cli: Cli, registry: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FakeReader({"Forget the commas, tabs it is.": "wd"}, patterns=PLAIN_ENGLISH)
+    monkeypatch.setattr("forgekit.models.statement_reader.find_statement_reader", lambda _: reader)
+    talk = Transcript()
+    talk.prompt("Hello. We decided to use commas.")
+    talk.prompt("Well. Forget the commas, tabs it is.")
+    path = placed(home, talk)
+    preserve(Forge.open(registry), session="s1")
+    block = cli("handoff", "--transcript", str(path), root=registry).out
+    assert '- turn 2, takes back what was chosen before: "Forget the commas, tabs it is."\n' in block
+    assert '- turn 1: "We decided to use commas."\n' in block
 
 
 def test_a_status_line_keeps_the_window_that_the_agent_names(cli: Cli, home: Path) -> None:
