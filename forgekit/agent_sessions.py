@@ -40,6 +40,9 @@ _TYPED = 300
 """Characters of a prompt that a person wrote; most of a longer one is pasted, and another's words."""
 _EVERYTHING = 1_000_000
 """Characters of the block at full depth."""
+_AT_ONCE = 4_000
+"""Characters of a session that the reader reads in a second or two, so that `restore` need not be told to."""
+_UNREAD = "Its decisions and constraints are not read yet: `forgekit compaction preserve` reads them."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,13 +154,21 @@ def restore(
     Raises NotFoundError, UsageError for too small a budget.
     """
     found = opened(forge, find_transcript(transcript, session))
+    if not found.read and sum(len(event.text) for event in _spoken(found.kept.events)) <= _AT_ONCE:
+        found = preserve(forge, transcript=str(found.transcript))
     far = Depth(depth)
-    text = block(found, budget=_EVERYTHING if far is Depth.FULL else budget, depth=far, summary=summary)
+    most = _EVERYTHING if far is Depth.FULL else budget
+    text = block(found, budget=most, depth=far, summary=summary, note="" if found.read else _UNREAD)
     return RestoredBlock(text=text, session=found.name)
 
 
 def block(
-    session: AgentSession, *, budget: int = MOST, depth: Depth = Depth.RECENT, summary: str | None = None
+    session: AgentSession,
+    *,
+    budget: int = MOST,
+    depth: Depth = Depth.RECENT,
+    summary: str | None = None,
+    note: str = "",
 ) -> str:
     """Return the block of a session.
 
@@ -166,6 +177,7 @@ def block(
         budget: characters.
         depth: how far back it goes.
         summary: what a model knows anyway; None for that of the last compaction, and for what came after it.
+        note: what else its reader should know.
     """
     *ended, last = session.stretches
     tasks = [anchor for anchor in last.anchors if anchor.kind is AnchorKind.TASK]
@@ -177,7 +189,7 @@ def block(
         parts = [*ended[:-1], ended[-1]._replace(anchors=(*own, *tasks))]
     else:
         parts = [*ended, last]
-    return restored(parts, summary, name=session.name, depth=depth, budget=budget)
+    return restored(parts, summary, name=session.name, depth=depth, budget=budget, note=note)
 
 
 def status_line(forge: Forge | None, given: bytes) -> str:
@@ -255,7 +267,7 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
     reader = forge.statement_reader if forge else find_reader(Settings(), sessions_dir(None).parent)
     if isinstance(reader, Missing):
         return None
-    spoken = [event for event in events if event.what in {What.PROMPT, What.REPLY}]
+    spoken = _spoken(events)
     turns = [(event.what is What.PROMPT, event.text) for event in spoken]
     found: dict[Anchor, None] = {}
     for number, family, text in reader.lasting(turns):
@@ -268,6 +280,10 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
         by = (WITHDRAWS if family == "withdrawal" else "") if typed else BY_AGENT
         found |= dict.fromkeys(Anchor(kind=kind, turn=turn, text=each, state=by) for each in wholes)
     return [*found]
+
+
+def _spoken(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if event.what in {What.PROMPT, What.REPLY}]
 
 
 def _last_turn(events: Sequence[Event]) -> int:

@@ -50,6 +50,7 @@ def restored(
     name: str,
     depth: Depth = Depth.RECENT,
     budget: int = MOST,
+    note: str = "",
 ) -> str:
     """Return the block; "" where there is nothing to say.
 
@@ -59,6 +60,7 @@ def restored(
         name: of the session, for the heading.
         depth: how far back it goes.
         budget: characters.
+        note: what else its reader should know.
 
     Raises UsageError for a budget that does not hold the first rows.
     """
@@ -81,6 +83,7 @@ def restored(
     opening = (
         f"## What session {name} did, turns 1 to {turns}\n\n"
         f"Read from its transcript{beyond}. Words in quotation marks are the user's.{printed}"
+        f"{note and ' '}{note}"
     )
     closing = f"{_ALL} what is left out." if rest else ""
     return lay_out(opening, parts, closing, budget=budget, cost=len, more=f"{_ALL} all").text

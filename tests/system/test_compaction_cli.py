@@ -196,6 +196,25 @@ def test_what_a_user_wants_is_a_whole_sentence_of_a_prompt_that_was_typed(
     ]
 
 
+def test_what_nobody_read_is_read_or_said(cli: Cli, registry: Path, home: Path) -> None:
+    talk = Transcript()
+    talk.prompt("From now on, sign every commit.")
+    placed(home, talk)
+    title = "### What holds from then on, in the user's words (1)"
+    assert title in cli("compaction", "restore", "--session", "s1", root=registry).out
+    for number in range(30):
+        talk.reply(f"Word {number}. " * 20)
+    talk.prompt("Go on.")
+    placed(home, talk, "s2")
+    first = cli("compaction", "restore", "--session", "s2", root=registry).out
+    assert "are not read yet: `forgekit compaction preserve` reads them.\n" in first
+    assert title not in first
+    cli("compaction", "preserve", "--session", "s2", root=registry)
+    then = cli("compaction", "restore", "--session", "s2", root=registry).out
+    assert title in then
+    assert "not read" not in then
+
+
 def test_what_takes_an_earlier_choice_back_is_marked(
     cli: Cli, registry: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +224,6 @@ def test_what_takes_an_earlier_choice_back_is_marked(
     talk.prompt("Hello. We decided to use commas.")
     talk.prompt("Well. Forget the commas, tabs it is.")
     path = placed(home, talk)
-    preserve(Forge.open(registry), session="s1")
     block = cli("handoff", "--transcript", str(path), root=registry).out
     assert '- turn 2, takes back what was chosen before: "Forget the commas, tabs it is."\n' in block
     assert '- turn 1: "We decided to use commas."\n' in block
