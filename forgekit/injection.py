@@ -13,11 +13,11 @@ from pathlib import Path
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.insight.conventions import RULE_FILE, Life, injected, lives, within
+from forgekit.insight.conventions import RULE_FILE, Life, Stage, injected, lives, within
 from forgekit.model.entities import Convention, ConventionForm, Conversation
 from forgekit.model.kinds import Kind, short_id
 from forgekit.text.blocks import quote
-from forgekit.text.markers import put
+from forgekit.text.markers import edited, put
 from forgekit.worktree import files, local_state
 from forgekit.worktree.roots import top_of
 
@@ -31,11 +31,16 @@ _HEAD = '---\npaths: ["{}/**"]\n---\n'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FileEdit:
-    """One file before and after; None where there is none."""
+    """One file before and after; None where there is none.
+
+    Attributes:
+        lost: lines that somebody wrote between the marks, and that are not in it afterwards.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
+    lost: tuple[str, ...] = ()
 
     @property
     def diff(self) -> str:
@@ -53,12 +58,14 @@ class Injection:
         edits: files that change.
         kept: the conventions in them.
         left_out: active ones that the cap or the budget leaves out.
+        ended: those that the files held and that are in force no more.
         checked: nothing was to be written.
     """
 
     edits: Sequence[FileEdit]
     kept: Sequence[Life]
     left_out: Sequence[Life] = field(default=())
+    ended: Sequence[Life] = field(default=())
     checked: bool = False
 
 
@@ -107,13 +114,20 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
     for prefix, some in sorted(scoped.items()):
         slug = re.sub(r"[^a-z0-9]+", "-", prefix.lower()).strip("-")[:80]
         wanted[f"{RULES}/forgekit-{slug}.md"] = (_HEAD.format(prefix), _block(some))
-    edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block))]
+    ours = {*map(_line, found.values()), *_FRAME.splitlines()}
+    edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block, ours))]
+    held = b"".join(edit.before or b"" for edit in edits).decode("utf-8", "replace")
+    ended = [
+        life
+        for key, life in found.items()
+        if life.stage is not Stage.ACTIVE and f"{short_id(Kind.CONVENTION, key)})" in held
+    ]
     if not check:
         _write(top, edits)
         if state := forge.catalogue.state():
             written = (top / path for path in wanted)
             local_state.record_injection(forge.root, top / target, owner, state, written)
-    return Injection(edits=edits, kept=kept, left_out=[*cut, *beyond], checked=check)
+    return Injection(edits=edits, kept=kept, left_out=[*cut, *beyond], ended=ended, checked=check)
 
 
 def _line(life: Life) -> str:
@@ -146,14 +160,18 @@ def _prefix(evidence: Iterable[str]) -> str:
     return best if best and below[best] >= RULE_FILE else ""
 
 
-def _edit(top: Path, path: str, head: str, block: str) -> FileEdit | None:
-    """Return the change of a file, None for none; a file of rules without rules is deleted."""
+def _edit(top: Path, path: str, head: str, block: str, ours: set[str]) -> FileEdit | None:
+    """Return the change of a file, None for none; a file of rules without rules is deleted.
+
+    `ours` are the lines that may stand between the marks.
+    """
     if (top / path).is_symlink():
         raise FormatError("is a link; give the file itself as --target", path=path)
     before = files.read_bytes(top, path)
     text = before.decode("utf-8", "surrogateescape") if before is not None else head
     try:
         after: str | None = put(text, block)
+        theirs = edited(text)
     except FormatError as e:
         raise e.at(path) from None
     if path.startswith(RULES) and not block and re.fullmatch(r"(?s)---\npaths: [^\n]*\n---\n", after or ""):
@@ -161,7 +179,10 @@ def _edit(top: Path, path: str, head: str, block: str) -> FileEdit | None:
     data = (
         None if after is None or (before is None and not block) else after.encode("utf-8", "surrogateescape")
     )
-    return FileEdit(path=top / path, before=before, after=data) if data != before else None
+    if data == before:
+        return None
+    lost = tuple(line.strip() for line in theirs if line.strip() and line.rstrip("\r\n") not in ours)
+    return FileEdit(path=top / path, before=before, after=data, lost=lost)
 
 
 def _write(top: Path, edits: Iterable[FileEdit]) -> None:

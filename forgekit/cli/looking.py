@@ -141,6 +141,15 @@ def injected(found: Injection, call: Call) -> None:
         console.diff("".join(edit.diff for edit in found.edits))
     for edit in found.edits:
         console.info(f"{'would change' if found.checked else 'changed'} {edit.path}")
+        for line in edit.lost:
+            console.info(f"an edit between the marks, written over: {line}")
+    if any(edit.lost for edit in found.edits):
+        console.info(
+            "to keep such an edit: `forgekit convention edit ID --text TEXT`, or `convention new TEXT`"
+        )
+    for life in found.ended:
+        name = short_id(Kind.CONVENTION, life.convention.id)
+        console.info(f"no longer in it, {life.stage.value}: {name}  {life.convention.title}")
     if found.edits:
         for life in found.left_out[:_LEFT_OUT]:
             name = short_id(Kind.CONVENTION, life.convention.id)

@@ -56,7 +56,12 @@ def at_start(forge: Forge, given: HookInput) -> str:
             from forgekit.injection import inject_for
 
             try:
-                inject_for(forge, project, target, check=False, folder=given.folder)
+                done = inject_for(forge, project, target, check=False, folder=given.folder)
+                if lost := [one_line(line) for edit in done.edits for line in edit.lost]:
+                    failed = (
+                        f"forgekit wrote over what was edited between its marks in {target}; "
+                        f"`forgekit convention new` keeps it: {' / '.join(lost)}"[:_PATH]
+                    )
             except ForgeError as e:
                 failed = f"forgekit could not write the conventions: {one_line(str(e))}"
         if compacted:

@@ -264,6 +264,8 @@ def injected(found: Any) -> Json:
         "edits": edits(found.edits),
         "kept": _conventions(found.kept),
         "left_out": _conventions(found.left_out),
+        "ended": _conventions(found.ended),
+        "lost": {str(edit.path): list(edit.lost) for edit in found.edits if edit.lost},
     }
 
 

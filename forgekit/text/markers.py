@@ -48,6 +48,19 @@ def put(text: str, block: str) -> str:
     return kept if place is not None else put(kept, block)
 
 
+def edited(text: str) -> list[str]:
+    """Return the lines of the blocks that somebody changed since they were put; errors as of `put`."""
+    lines = _LINE.findall(text)
+    found: list[str] = []
+    for first, last, whole in _blocks(lines):
+        own = [line for line in lines[first + whole : last] if line.strip() != _END]
+        begin = _BEGIN.fullmatch(lines[first].strip())
+        plain = "".join(own).replace("\r\n", "\n").encode("utf-8", "surrogateescape")
+        if begin is None or hashlib.sha256(plain).hexdigest() != begin[1]:
+            found += own
+    return found
+
+
 def _blocks(lines: list[str]) -> list[tuple[int, int, bool]]:
     """Return our stretches of lines, each first, one past the last, and whether it has a beginning."""
     found = []

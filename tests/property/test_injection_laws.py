@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from forgekit.errors import FormatError
-from forgekit.text.markers import put
+from forgekit.text.markers import edited, put
 
 BLOCK = "## Conventions\n\n- Use pnpm (cnv_0a1b2c3d4e5f)\n"
 OTHER = (
@@ -69,6 +69,13 @@ def test_a_broken_file_is_repaired_or_refused(pieces: list[str], crlf: bool) -> 
     rest = iter(line.rstrip("\r") for line in text.split("\n"))
     left = put(once, "").rstrip("\r\n").split("\n")
     assert all(any(line.rstrip("\r") == other for other in rest) for line in left)
+
+
+def test_what_somebody_changed_in_a_block_is_found() -> None:
+    assert edited(f"a\n{FULL}b\n{OTHER}") == []
+    assert edited(FULL.replace("\n", "\r\n")) == []
+    changed = FULL.replace("pnpm", "npm")
+    assert edited(f"a\n{changed}b\n") == changed.splitlines(keepends=True)[1:-1]
 
 
 def test_a_lost_end_is_found_by_the_hash() -> None:

@@ -161,6 +161,8 @@ def test_conventions_are_written_again_only_after_a_change(
     assert starts(1) == first  # what was edited between the marks is put right
     state_convention(Forge.open(told), "Write it down", project="Nexus")
     assert "Write it down" in starts(1)
+    memory.write_text(first.replace("Test first", "Test last"), encoding="utf-8")
+    assert "`forgekit convention new` keeps it: - Test last (cnv_" in started(told)
 
 
 def test_what_is_injected_survives_whatever_is_lost(told: Path) -> None:

@@ -406,6 +406,26 @@ def test_no_convention_leaves_its_list_item(registry: Path, cli: Cli) -> None:
     assert (registry / "CLAUDE.md").read_bytes().decode() == f"{before}\r\n"
 
 
+def test_what_a_person_wrote_between_the_marks_is_named_when_it_is_written_over(
+    registry: Path, cli: Cli
+) -> None:
+    name = cli("convention", "new", TEXT, "--project", "The Nexus").out.strip()
+    cli("convention", "new", "Be brief", "--project", "The Nexus")
+    cli("convention", "inject")
+    memory = registry / "CLAUDE.md"
+    text = memory.read_text(encoding="utf-8")
+    memory.write_text(text.replace("Be brief", "Be long").replace("## Conv", "- Mine\n## Conv"), "utf-8")
+    cli("convention", "retire", name)
+    ran = cli("convention", "inject").err.splitlines()
+    assert ran[1] == "an edit between the marks, written over: - Mine"
+    assert ran[2].startswith("an edit between the marks, written over: - Be long (cnv_")
+    assert ran[3:] == [
+        "to keep such an edit: `forgekit convention edit ID --text TEXT`, or `convention new TEXT`",
+        f"no longer in it, retired: {name}  {TEXT}",
+    ]
+    assert "Be brief" in memory.read_text(encoding="utf-8")
+
+
 def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path) -> None:
     cli("convention", "new", TEXT, "--project", "The Nexus")
     outside = tmp_path / "outside.md"
