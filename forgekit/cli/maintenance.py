@@ -13,9 +13,10 @@ import click
 from forgekit import console
 from forgekit.cli.changes import done, print_findings, suggestions
 from forgekit.cli.commands import COMPLETE, root_of
-from forgekit.errors import UsageError
+from forgekit.errors import NoRegistryError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import OF_AGENTS
+from forgekit.worktree.roots import find_root
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
@@ -347,6 +348,14 @@ def setup(call: Call) -> None:
     done = "would change" if call["dry_run"] else "changed"
     for edit in edits:
         console.info(f"{done} {edit.path}")
+    if edits and not call["remove"]:
+        try:
+            find_root(Path(root or "."), os.environ)
+        except NoRegistryError:
+            console.info(
+                f"there is no registry in {Path(root or '.').resolve()}, so that hooks there find none; "
+                f"`forgekit -C REGISTRY setup {call['agent']}` names one, `forgekit init` makes one"
+            )
     if not edits:
         state = "is not in" if call["remove"] else "is already in"
         console.info(f"forgekit {state} the settings of {call['agent']}")

@@ -180,7 +180,12 @@ def test_the_command_prints_the_diff(home: Path, cli: Cli, monkeypatch: pytest.M
     ran = cli("setup", "gemini", "--dry-run", root=home)
     assert ran.code == 0
     assert '+    "SessionStart": [' in ran.out
-    assert ran.err == f"would change {home}/.gemini/settings.json\n"
+    lacks = (
+        f"there is no registry in {home}, so that hooks there find none; `forgekit -C REGISTRY setup gemini` "
+        "names one, `forgekit init` makes one\n"
+    )
+    assert ran.err == f"would change {home}/.gemini/settings.json\n{lacks}"
+    (home / "forgekit.toml").write_text("schema = 2\n", encoding="utf-8")
     assert cli("setup", "gemini", root=home).err == f"changed {home}/.gemini/settings.json\n"
     assert cli("setup", "gemini", root=home).err == "forgekit is already in the settings of gemini\n"
     assert cli("setup", "gemini", "--remove", root=home).code == 0
