@@ -179,7 +179,9 @@ _ALL = _LIMIT._replace(default=None)
 _REVISION = Argument("at", Type.REVISION, "As it was at a revision or date.")
 _AS_OF = Argument("as_of", Type.REVISION, "The registry of a revision or date.")
 _BUDGET = Argument(
-    "budget", Type.COUNT, "Room for the block (default: as in the settings).", metavar="TOKENS", least=100)
+    "budget", Type.COUNT,
+    "Room for the block (default: as in the settings); one that is too small is refused with the least "
+    "that it holds.", metavar="TOKENS", least=100)
 _WITH_TEXT = Argument("with_text", Type.SWITCH, "Keep the whole text (default: as in the settings).",
     "--with-text/--without-text")
 _SESSION = (

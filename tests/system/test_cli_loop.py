@@ -218,6 +218,8 @@ def test_the_blocks_are_data_and_say_what_was_cut(filed: Path, cli: Cli) -> None
     ran = cli("prepare-compression", "--project", "The Nexus", root=filed)
     assert ran.code == 0
     assert ran.out.startswith("## Registry state: The Nexus\n")
+    told = " ".join(cli("prepare-compression", "--help").out.split())
+    assert "one that is too small is refused with the least that it holds" in told
     small = cli("prepare-compression", "--project", "The Nexus", "--budget", "700", "--json")
     assert small.json["block"] == "registry-state"
     assert small.json["cut"] == ["Left out: 1 of 5 in Decisions In Force; `--budget` shows more."]
