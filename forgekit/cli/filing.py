@@ -333,6 +333,9 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
         console.info("`forgekit convention retire ID` ends it")
     if proposed := len(report.conventions) - len(active):
         console.info(f"{console.count(proposed, 'convention')} observed; `forgekit convention list`")
+    for each in report.decayed:
+        name = short_id(Kind.CONVENTION, each.id)
+        console.info(f"decayed, as no session used it lately: {name}  {console.one_line(each.title)}")
     if counts["waiting"]:
         console.info("next: `forgekit review`")
 

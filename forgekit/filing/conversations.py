@@ -27,7 +27,7 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
-from forgekit.insight.conventions import EXPLICIT, Mentions, correction, observed, stated
+from forgekit.insight.conventions import EXPLICIT, Mentions, Stage, correction, lives, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     Candidate,
@@ -446,6 +446,7 @@ class IngestReport:
             new or changed, and `unplaced` conversations, new ones in `Unsorted`.
         candidates: ids of the new ones that wait for review; empty where the report was limited.
         conventions: that are new, or active now because a person stated them outright.
+        decayed: conventions that were not before.
     """
 
     outcome: Outcome = _NOTHING
@@ -456,6 +457,7 @@ class IngestReport:
     counts: Counter[str] = field(default_factory=Counter)
     candidates: list[EntityId] = field(default_factory=list)
     conventions: list[Convention] = field(default_factory=list)
+    decayed: list[Convention] = field(default_factory=list)
     redacted: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
 
@@ -519,6 +521,7 @@ def ingest(
     with_text = forge.settings.keep_text if with_text is None else with_text
     keep = None if with_text else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
     report = IngestReport()
+    before = _decayed(forge)
     shipped = forge.statement_reader
     reader = None if isinstance(shipped, Missing) else shipped
     if isinstance(shipped, TrainedReader):
@@ -556,7 +559,20 @@ def ingest(
         if not options.dry_run:
             _record_openings(forge, some)
     report.problems.extend(reader.problems if reader is not None else ())
+    if report.commits:
+        forge.catalogue.refresh()
+        report.decayed = [each for each in _decayed(forge) if each not in before]
     return report
+
+
+def _decayed(forge: Forge) -> list[Convention]:
+    """Return the active conventions that no session used for long."""
+    found = forge.catalogue.entities(Kind.CONVENTION, ConventionStatus.ACTIVE.value)
+    active = [each for each in found if isinstance(each, Convention)]
+    owners = {each.project_uuid for each in active}
+    talks = (talk for owner in owners for talk in forge.catalogue.entities(Kind.CONVERSATION, project=owner))
+    every = lives(active, (talk for talk in talks if isinstance(talk, Conversation)))
+    return [life.convention for life in every.values() if life.stage is Stage.DECAYED]
 
 
 def _record_openings(forge: Forge, read: Iterable[Unpacked]) -> None:
