@@ -54,6 +54,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.text.secrets import SecretFinding, find
 from forgekit.upkeep.check import check
+from forgekit.upkeep.rivals import successors_given, with_successors
 from forgekit.worktree import files
 
 ATTEMPTS = 20
@@ -271,13 +272,6 @@ def _sides(
     repository: Repository, base: Mapping[str, str], here: Mapping[str, str], there: Mapping[str, str]
 ) -> MergedSides:
     """Return what the sides of a merge did, from the files of their common base and their own."""
-    revised = {}
-    for path in here.keys() & there.keys():
-        blobs = [side.get(path) for side in (base, here, there)]
-        owner = files.entity_of_path(path)
-        if owner is not None and owner[0] is Kind.DECISION and len({*blobs}) == len(blobs):
-            before, *given = (_successor(repository, path, blob) for blob in blobs)
-            revised[owner[1]] = frozenset(one for one in given if one is not None) - {before}
     changed = [
         _ids((path for path, blob in side.items() if base.get(path) != blob), Kind.DECISION)
         for side in (here, there)
@@ -285,7 +279,7 @@ def _sides(
     return MergedSides(
         here=_ids(here.keys() - there.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
         there=_ids(there.keys() - here.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
-        revised=revised,
+        revised=successors_given(repository, base, here, there),
         changed=changed[0] | changed[1] if all(changed) else frozenset(),
     )
 
@@ -293,14 +287,6 @@ def _sides(
 def _ids(paths: Iterable[str], *kinds: Kind) -> frozenset[EntityId]:
     """Return the ids of the entities of some kinds among files."""
     return frozenset(key for kind, key in filter(None, map(files.entity_of_path, paths)) if kind in kinds)
-
-
-def _successor(repository: Repository, path: str, blob: str | None) -> EntityId | None:
-    try:
-        entity = None if blob is None else files.parse(path, repository.read_blob(blob))[0]
-    except FormatError:
-        return None
-    return entity.superseded_by if isinstance(entity, Decision) else None
 
 
 def _merge(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
@@ -361,7 +347,7 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
 
         for key, successors in sorted(sides.revised.items()):
             if isinstance(old := get(key), Decision):
-                decision, rivals = recorded(_with_successors(old, successors), get)
+                decision, rivals = recorded(with_successors(old, successors), get)
                 if rivals:
                     writes[key] = decision
                     out.explained.add(entity_path(decision))
@@ -454,15 +440,6 @@ def _folded_apart(
         if merged is not None:
             entities[key] = merged
     return FoldResult(entities, {**ours.mentions, **theirs.mentions})
-
-
-def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
-    """Return a decision as a merge left it; a person may have removed the other successor since."""
-    rest, entries = conflicting_edits.taken(old.body)
-    for successor in {*successors} - {old.superseded_by}:
-        lost = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
-        entries.add(conflicting_edits.entry_of(Kind.DECISION, lost))
-    return replace(old, body=conflicting_edits.put(rest, entries))
 
 
 def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:

@@ -166,13 +166,40 @@ class Joined:
     executable: set[str] = field(default_factory=set)
 
 
-def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[tuple[str | None, str, str]]:
-    """Return the merges that a tip holds and others do not, the oldest first: a merge base, ours, theirs."""
+def merges(
+    repository: Repository, tip: str, without: Iterable[str], folder: str = ""
+) -> list[tuple[str | None, str, str]]:
+    """Return the merges that a tip holds and others do not, the oldest first: a merge base, ours, theirs.
+
+    Args:
+        folder: only those that made of it what no side had; "" for all.
+    """
     return [
-        (next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
+        _merge_of(repository, str(commit.parent_ids[0]), str(other))
         for commit in _history(repository, tip, without)
-        for ours, theirs in ((str(commit.parent_ids[0]), str(other)) for other in commit.parent_ids[1:])
+        if len(commit.parent_ids) > 1 and not (folder and _taken_over(repository, commit, folder))
+        for other in commit.parent_ids[1:]
     ]
+
+
+def merge_under_way(repository: Repository) -> list[tuple[str | None, str, str]]:
+    """Return what a merge that is not committed yet joins, as `merges` does."""
+    try:
+        others = (repository.git_dir / "MERGE_HEAD").read_text("ascii").split()
+    except (OSError, ValueError):
+        return []
+    tip = repository.tip()
+    return [_merge_of(repository, tip, other) for other in others if tip and other in repository.raw]
+
+
+def _merge_of(repository: Repository, ours: str, theirs: str) -> tuple[str | None, str, str]:
+    return next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs
+
+
+def _taken_over(repository: Repository, commit: pygit2.Commit, folder: str) -> bool:
+    """Say whether a merge has a folder as one of its sides has it."""
+    made, *sides = (_entry(each.tree, repository.prefix + folder) for each in (commit, *commit.parents))
+    return made in sides
 
 
 def commits_with(repository: Repository, tip: str, without: Iterable[str], line: str) -> list[str]:

@@ -86,10 +86,20 @@ def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[
     if paths is not None:
         only = frozenset(paths)
         registry = forge.registry() if removed else around(forge, only)
-        return _findings(forge, registry, _given(forge, registry, only), removed)
+        rivals = _rivals(forge, registry, only)
+        return _findings(forge, registry, _given(forge, registry, only), removed, rivals)
     registry = forge.registry()
-    problems = [*_by_git(forge), *_future(forge, registry)]
+    problems = [*_by_git(forge), *_future(forge, registry), *_rivals(forge, registry)]
     return _findings(forge, registry, _given(forge, registry, None), more=problems)
+
+
+def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None = None) -> list[Problem]:
+    """Find revisions in force side by side; all, or where a decision is among some files."""
+    from forgekit.upkeep.rivals import FOLDER, unrecorded
+
+    if only is not None and not any(path.startswith(FOLDER) for path in only):
+        return []
+    return unrecorded(forge.store.repository, registry.get)
 
 
 def _by_git(forge: Forge) -> list[Problem]:

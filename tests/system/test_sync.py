@@ -24,8 +24,10 @@ from forgekit.git import remote
 from forgekit.git.repository import Repository
 from forgekit.model.entities import CompressionMode, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.problem import Problem
 from forgekit.sharing import MergedSides, refold, sync
 from forgekit.times import Instant
+from forgekit.upkeep.check import check
 
 USE_A = decision("Use A", "Because.")
 ARCHIVES = Path(__file__).parent.parent / "cases" / "archives"
@@ -840,3 +842,34 @@ def test_an_unsettled_edit_is_marked_and_goes_into_no_revision(pair: tuple[Path,
     assert mark in cli("context", "use a").out
     new = cli("decision", "revise", SHORT_A, "Use A twice").out.strip()
     assert "Conflicting edits" not in cli("show", new).out
+
+
+def test_two_revisions_that_git_merged_are_an_error_before_and_after_the_commit(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    for root, text in ((one, "Use B instead"), (two, "Use C instead")):
+        assert cli("decision", "revise", SHORT_A, text, root=root).code == 0
+    assert cli("init", root=two).code == 0
+    git(one, "push", "--quiet", "origin", "main")
+    with pytest.raises(AssertionError, match=r"git merge .*: superseded_by: '\S+' was kept; "):
+        by_git(two)
+    text = (two / PATH_A).read_text(encoding="utf-8")
+    (two / PATH_A).write_text(text.partition("\n\n## Conflicting edits")[0] + "\n", encoding="utf-8")
+
+    def rivals(*paths: str) -> list[Problem]:
+        problems = check(Forge.open(two), paths or None).problems
+        return [problem for problem in problems if problem.code == "rival-revisions"]
+
+    [found] = rivals(PATH_A)
+    git(two, "commit", "--quiet", "--all", "--no-edit")
+    assert rivals() == rivals(PATH_A) == [found]
+    assert rivals("registry/projects/x.md") == []
+    ids = re.findall(r"dec_\w+", found.message)
+    assert found.message == f"{ids[0]} and {ids[1]} both revise {SHORT_A}, and both are in force"
+    assert f"`forgekit conflict new {ids[0]} {ids[1]}` leaves it open" in found.fix
+    git(two, "push", "--quiet", "origin", "main")
+    git(two, "clone", "--quiet", "--depth=1", f"file://{two.parent}/hub.git", "shallow")
+    assert cli("check", root=two / "shallow").code == 0, "its history is not there"
+    assert cli("decision", "supersede", ids[0], "--by", ids[1], root=two).code == 0
+    assert rivals() == []
