@@ -86,7 +86,8 @@ class Synced:
         outlived: ends and times that a merge rule overrode; the history holds them.
         rivals: conflicts between decisions that were revised in two clones, and verdicts that two clones gave
             in different ways.
-        errors: in what came in.
+        errors: in what came in, and in what was merged here and not pushed yet.
+        held_back: whether something was not pushed for these errors.
     """
 
     remote: Remote
@@ -98,6 +99,7 @@ class Synced:
     outlived: tuple[FileConflict, ...]
     rivals: tuple[Conflict, ...]
     errors: tuple[Problem, ...] = ()
+    held_back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +157,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     _require_ready(forge, repository)
     remote = upstream(repository)
     outcomes: list[Outcome] = []
-    theirs = fetch(repository, remote)
+    theirs, held_back = fetch(repository, remote), False
     for attempt in range(ATTEMPTS):
         if theirs is not None:
             outcomes.append(_merge(forge, theirs, dry_run=dry_run))
@@ -166,6 +168,9 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         if not sent or dry_run or tip is None:
             break
         _require_sound(forge, tip, theirs)
+        if _errors(forge, _received(outcomes) | _joined(repository, tip, theirs)):
+            held_back, sent = True, False
+            break
         try:
             push(repository, remote, tip)
             break
@@ -180,8 +185,26 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
             if theirs == before or attempt == ATTEMPTS - 1:
                 raise
     found = _report(remote, repository.tip(), outcomes, sent=sent)
-    came = [path for path in found.received if files.entity_of_path(path) is not None]
-    return found if dry_run else replace(found, errors=_errors(forge, came))
+    if dry_run or found.commit is None:
+        return found
+    came = _received(outcomes) | (_joined(repository, found.commit, theirs) if held_back else set())
+    return replace(found, errors=_errors(forge, came), held_back=held_back)
+
+
+def _received(outcomes: Iterable[Outcome]) -> set[str]:
+    """Return the files of entities that came in or were merged."""
+    paths = {path for outcome in outcomes for path in (*outcome.written, *outcome.deleted)}
+    return {path for path in paths if files.entity_of_path(path) is not None}
+
+
+def _joined(repository: Repository, tip: str, theirs: str | None) -> set[str]:
+    """Return the files that the merges which a tip alone holds brought together, from either side."""
+    paths: set[str] = set()
+    now = repository.blobs(tip)
+    for base, *_ in merges(repository, tip, [theirs] if theirs else []):
+        before = repository.blobs(base)
+        paths |= {path for path in {*before, *now} if before.get(path) != now.get(path)}
+    return {path for path in paths if files.entity_of_path(path) is not None}
 
 
 def _require_sound(forge: Forge, tip: str, theirs: str | None) -> None:

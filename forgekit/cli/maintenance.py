@@ -203,6 +203,8 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
         console.data(f"error: {problem}")
     files = console.count(len(found.received), "file")
     sent = "would be pushed" if dry_run and found.sent else "pushed" if found.sent else "nothing to push"
+    if found.held_back:
+        sent = "not pushed: fix these errors, commit, then sync again"
     console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
 
 

@@ -772,6 +772,7 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "outlived": [_merged(item) for item in found.outlived],
         "rivals": [to_fields(item) for item in found.rivals],
         "errors": [problem(p) for p in found.errors],
+        "held_back": found.held_back,
     }
 
 

@@ -22,7 +22,7 @@ from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
 from forgekit.git import remote
 from forgekit.git.repository import Repository
-from forgekit.model.entities import CompressionMode, DecisionStatus, entity_path
+from forgekit.model.entities import CompressionMode, DecisionStatus, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem
 from forgekit.sharing import MergedSides, refold, sync
@@ -529,6 +529,7 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
         ],
         "rivals": [],
         "errors": [],
+        "held_back": False,
     }
 
 
@@ -873,3 +874,44 @@ def test_two_revisions_that_git_merged_are_an_error_before_and_after_the_commit(
     assert cli("check", root=two / "shallow").code == 0, "its history is not there"
     assert cli("decision", "supersede", ids[0], "--by", ids[1], root=two).code == 0
     assert rivals() == []
+
+
+@pytest.mark.parametrize("how", ["sync", "git"])
+def test_what_only_the_merge_breaks_is_not_pushed(pair: tuple[Path, Path], cli: Cli, how: str) -> None:
+    one, two = pair
+    first, second = SEEDS[2:4] if how == "sync" else reversed(SEEDS[2:4])
+    assert isinstance(first, Thread)
+    assert isinstance(second, Thread)
+    record(one, first, second)
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    record(one, replace(first, blocked_by=(second.id,)))
+    record(two, replace(second, blocked_by=(first.id,)))
+    assert cli("sync", root=one).code == 0
+    there = git(one, "rev-parse", "HEAD")
+    if how == "git":
+        by_git(two)
+    for _ in range(2):
+        ran = cli("sync", root=two)
+        assert ran.code == 1
+        assert "threads wait for each other in a circle" in ran.out
+        assert ran.err.endswith(" in, not pushed: fix these errors, commit, then sync again\n")
+        git(one, "fetch", "--quiet")
+        assert git(one, "rev-parse", "origin/main") == there
+    record(two, second)
+    assert cli("sync", root=two).err.endswith(" in, pushed\n")
+
+
+def test_nothing_is_pushed_onto_a_registry_that_a_deletion_broke(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(decision("Use B"), dependencies=(USE_A.id,)))
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    git(one, "rm", "--quiet", PATH_A)
+    git(one, "commit", "--quiet", "--message", "delete")
+    git(one, "push", "--quiet", "origin", "main")
+    record(two, decision("Use C"))
+    ran = cli("sync", "--json", root=two)
+    assert (ran.code, ran.json["sent"], ran.json["held_back"]) == (1, False, True)
+    record(two, USE_A)
+    assert cli("sync", root=two).code == 0
