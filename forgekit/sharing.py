@@ -43,8 +43,8 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge as merge_entity
-from forgekit.merge.revisions import SUCCESSORS, SUPERSEDED, completed, recorded, reinstated
-from forgekit.model.entities import Conflict, ConflictStatus, Decision, Entity, entity_path
+from forgekit.merge.revisions import SUCCESSORS, SUPERSEDED, completed, recorded, reinstated, reopened
+from forgekit.model.entities import Conflict, Decision, Entity, entity_path, group_fields
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem, Severity
@@ -124,12 +124,14 @@ class MergedSides:
         there: those of the other.
         revised: decisions that both sides changed, and the successors that they gave them.
         changed: decisions that a side changed or added, where both sides did.
+        answered: whether both sides changed one verdict.
     """
 
     here: frozenset[EntityId]
     there: frozenset[EntityId]
     revised: Mapping[EntityId, frozenset[EntityId]]
     changed: frozenset[EntityId]
+    answered: bool = False
 
 
 @dataclass(kw_only=True, slots=True)
@@ -138,12 +140,12 @@ class Refolded:
 
     Attributes:
         rivals: conflicts between decisions that both sides revised, by id.
-        explained: files whose two successors the rivals name.
+        explained: path -> fields whose two values the rivals name.
         reinstated: path -> the end of a decision that is back in force.
     """
 
     rivals: dict[EntityId, Conflict] = field(default_factory=dict)
-    explained: set[str] = field(default_factory=set)
+    explained: dict[str, frozenset[str]] = field(default_factory=dict)
     reinstated: dict[str, tuple[FieldConflict, ...]] = field(default_factory=dict)
 
 
@@ -175,13 +177,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
             push(repository, remote, tip)
             break
         except RemoteError:
-            # Another clone may have pushed first, and may still hold the branch's lock.
-            before = theirs
-            for _ in range(_FETCHES):
-                theirs = fetch(repository, remote)
-                if theirs != before:
-                    break
-                time.sleep(_PAUSE_SECONDS)
+            before, theirs = theirs, _fetched_again(repository, remote, theirs)
             if theirs == before or attempt == ATTEMPTS - 1:
                 raise
     found = _report(remote, repository.tip(), outcomes, sent=sent)
@@ -189,6 +185,17 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         return found
     came = _received(outcomes) | (_joined(repository, found.commit, theirs) if held_back else set())
     return replace(found, errors=_errors(forge, came), held_back=held_back)
+
+
+def _fetched_again(repository: Repository, remote: Remote, before: str | None) -> str | None:
+    """Return the branch's tip; another clone may have pushed first, and may still hold the branch's lock."""
+    theirs = before
+    for _ in range(_FETCHES):
+        theirs = fetch(repository, remote)
+        if theirs != before:
+            break
+        time.sleep(_PAUSE_SECONDS)
+    return theirs
 
 
 def _received(outcomes: Iterable[Outcome]) -> set[str]:
@@ -271,7 +278,7 @@ def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:
             known += commits_with(repository, theirs, known, ": ".join(_OP))
         for merge in merges(repository, tip, known):
             sides = _sides(repository, *map(repository.blobs, merge))
-            if sides.revised or sides.changed or (sides.here and sides.there):
+            if sides.revised or sides.changed or sides.answered or (sides.here and sides.there):
                 outcomes.append(refold(forge, sides))
         done = tip
     if done is not None and done != noted:
@@ -295,15 +302,15 @@ def _sides(
     repository: Repository, base: Mapping[str, str], here: Mapping[str, str], there: Mapping[str, str]
 ) -> MergedSides:
     """Return what the sides of a merge did, from the files of their common base and their own."""
-    changed = [
-        _ids((path for path, blob in side.items() if base.get(path) != blob), Kind.DECISION)
-        for side in (here, there)
-    ]
+    edits = [[path for path, blob in side.items() if base.get(path) != blob] for side in (here, there)]
+    changed = [_ids(paths, Kind.DECISION) for paths in edits]
+    answered = [_ids(paths, Kind.CONFLICT) for paths in edits]
     return MergedSides(
         here=_ids(here.keys() - there.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
         there=_ids(there.keys() - here.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
         revised=successors_given(repository, base, here, there),
         changed=changed[0] | changed[1] if all(changed) else frozenset(),
+        answered=not answered[0].isdisjoint(answered[1]),
     )
 
 
@@ -373,12 +380,12 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
                 decision, rivals = recorded(with_successors(old, successors), get)
                 if rivals:
                     writes[key] = decision
-                    out.explained.add(entity_path(decision))
+                    out.explained[entity_path(decision)] = SUCCESSORS
                     out.rivals |= {one.id: one for one in rivals if get(one.id) is None}
         for entity in _reopened(ours.conflicts, get):
             writes[entity.id] = entity
             if isinstance(entity, Conflict):
-                out.explained.add(entity_path(entity))
+                out.explained[entity_path(entity)] = frozenset(group_fields(Kind.CONFLICT, "state"))
                 out.rivals[entity.id] = entity
         out.rivals |= {one.id: one for one in completed((*ours.conflicts, *out.rivals.values()), get)}
         writes |= out.rivals
@@ -399,12 +406,11 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
 def _reopened(
     conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]
 ) -> Iterator[Conflict | Decision]:
-    """Yield the verdicts in which two clones kept different sides as open again, with both sides in force."""
+    """Yield the verdicts that two clones gave in different ways as open again, with both sides in force."""
     for conflict in conflicts:
-        if conflict.kept is None or "kept" not in conflicting_edits.fields_in_conflict(conflict):
+        if {"status", "kept"}.isdisjoint(conflicting_edits.fields_in_conflict(conflict)):
             continue
-        rest, _ = conflicting_edits.taken(conflict.body)
-        yield replace(conflict, status=ConflictStatus.OPEN, kept=None, reason=None, body=rest)
+        yield reopened(conflict)
         for side in map(get, conflict.sides):
             if isinstance(side, Decision) and side.superseded_by in conflict.sides:
                 yield replace(reinstated(side)[0], body=with_section(side.body, SUPERSEDED, ""))
@@ -468,14 +474,9 @@ def _folded_apart(
 def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:
     results = [outcome.change.result for outcome in outcomes]
     folds = [result for result in results if isinstance(result, Refolded)]
-    explained = {path for fold in folds for path in fold.explained}
+    explained = {path: names for fold in folds for path, names in fold.explained.items()}
     merged = [(p, f) for plan in results if isinstance(plan, Plan) for p, f in plan.joined.merged.items()]
-    found = [
-        (p, one)
-        for p, f in merged
-        for one in f.conflicts
-        if p not in explained or one.field not in {*SUCCESSORS, "kept", "reason"}
-    ]
+    found = [(p, one) for p, f in merged for one in f.conflicts if one.field not in explained.get(p, ())]
     found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
     rivals = {key: one for fold in folds for key, one in fold.rivals.items()}
     received = {path for outcome in outcomes for path in (*outcome.written, *outcome.deleted)}

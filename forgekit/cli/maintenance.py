@@ -20,6 +20,7 @@ from forgekit.worktree.roots import find_root
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
+    from forgekit.model.entities import Conflict
     from forgekit.sharing import Synced
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
@@ -193,12 +194,7 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
             old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
             console.data(f"{merged.path}: {old} gave way to {new}, the later; the history holds both")
     for conflict in found.rivals:
-        a, b = (short_id(Kind.DECISION, side) for side in conflict.sides)
-        name = short_id(Kind.CONFLICT, conflict.id)
-        console.data(
-            f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
-            f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
-        )
+        _print_rivals(conflict)
     for problem in found.errors:
         console.data(f"error: {problem}")
     files = console.count(len(found.received), "file")
@@ -206,6 +202,20 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
     if found.held_back:
         sent = "not pushed: fix these errors, commit, then sync again"
     console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
+
+
+def _print_rivals(conflict: Conflict) -> None:
+    from forgekit.merge.revisions import ANSWERS
+    from forgekit.model.rules import section
+
+    a, b = (short_id(Kind.DECISION, side) for side in conflict.sides)
+    name = short_id(Kind.CONFLICT, conflict.id)
+    if answers := section(conflict.body, ANSWERS):
+        console.data(f"two people answered {name} in different ways, and it is open again:\n{answers}")
+    console.data(
+        f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
+        f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
+    )
 
 
 def index_build(call: Call) -> None:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from forgekit.errors import FormatError
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
+from forgekit.text.frontmatter import load_fields
 
 NAME = "Conflicting edits"
 HEADING = f"## {NAME}"
@@ -128,6 +130,19 @@ def unsettled(entity: Entity) -> str:
     """Return a mark for a line on an entity that two clones changed in different ways; "" for any other."""
     names = fields_in_conflict(entity)
     return f" [TWO VERSIONS OF {', '.join(names)}, NOT SETTLED]" if names else ""
+
+
+def values(chosen: Iterable[str], name: str) -> list[str]:
+    """Return what the entries of one front-matter key hold, sorted; "" where it was left out."""
+    texts = (entry.partition("\n\n")[2] for entry in chosen if entry.startswith(f"### {name}\n"))
+    return sorted(_value(text.strip(), name) for text in texts)
+
+
+def _value(line: str, name: str) -> str:
+    try:
+        return "" if line == _LEFT_OUT else str(load_fields(line)[0].get(name, line))
+    except FormatError:  # a person changed the entry
+        return one_line(line)
 
 
 def taken(body: str) -> tuple[str, set[str]]:

@@ -17,16 +17,19 @@ from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.conflicting_edits import FieldConflict
-from forgekit.model.entities import Conflict, Decision, DecisionStatus, Entity, group_fields
+from forgekit.merge.conflicting_edits import FieldConflict, plain
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity, group_fields
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.rules import parts, with_section
+from forgekit.model.rules import parts, section, with_section
 
 SUCCESSORS = frozenset({"superseded_by", "revised_in"})
 """The fields that name a successor."""
 
 _NATURE = "two revisions of "
 SUPERSEDED = "Superseded"
+ANSWERS = "Earlier answers"
+"""The section of a verdict with the answers that differed."""
+
 _SUCCESSOR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
@@ -98,6 +101,30 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
     )
     entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in losers}
     return replace(active, body=conflicting_edits.put(with_section(rest, SUPERSEDED, ""), entries)), losers
+
+
+def reopened(conflict: Conflict) -> Conflict:
+    """Return a verdict that two clones gave in different ways as open, with both answers in its body."""
+    rest, entries = conflicting_edits.taken(conflict.body)
+    names = group_fields(Kind.CONFLICT, "state")
+    stands = {name: str(plain(name, value) if (value := getattr(conflict, name)) else "") for name in names}
+    yields = {name: "; ".join(conflicting_edits.values(entries, name)) for name in names}
+    known = {name for name in names if any(entry.startswith(f"### {name}\n") for entry in entries)}
+    lines = {_answer(stands), _answer({n: yields[n] if n in known else stands[n] for n in names})}
+    answers = "\n".join(filter(None, (section(rest, ANSWERS), *sorted(lines))))
+    left = {entry for entry in entries if entry.partition("\n")[0].removeprefix("### ") not in names}
+    return replace(
+        conflict,
+        status=ConflictStatus.OPEN,
+        kept=None,
+        reason=None,
+        body=conflicting_edits.put(with_section(rest, ANSWERS, answers), left),
+    )
+
+
+def _answer(values: dict[str, str]) -> str:
+    kept = short_id(Kind.DECISION, EntityId(values["kept"])) if is_id(values["kept"]) else values["kept"]
+    return f"- {values['status']}{kept and f', kept {kept}'}: {values['reason'] or 'no reason given'}"
 
 
 def _successor(entry: str) -> EntityId | None:

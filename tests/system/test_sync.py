@@ -828,8 +828,37 @@ def test_a_verdict_that_two_clones_gave_in_different_ways_is_open_again(
         not in cli("prepare-compression", "--project", a.project_name).out.split("Conflicts")[0]
     )
     assert cli("check").code == 0
+    answers = [f"- resolved, kept {side}: {d.decision}!" for side, d in ((first, a), (second, b))]
+    said = f"two people answered {name} in different ways, and it is open again:"
+    assert sorted(answers) == ran.out.splitlines()[-3:-1]
+    assert ran.out.splitlines()[-4] == said
+    assert cli("show", name).out.count(f"{b.decision}!") == 1
     assert cli("conflict", "resolve", name, "--keep", second, "--reason", "Cheaper").code == 0
     assert cli("check").code == 0
+
+
+def test_a_verdict_that_keeps_a_side_here_and_both_there_is_open_again(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    b = decision("Use B")
+    clash = conflict(USE_A, b)
+    record(one, b, clash)
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    given = ("conflict", "resolve", clash.id, "--keep", USE_A.id, "--reason", "A: is sane")
+    assert cli(*given, root=one).code == 0
+    assert cli("conflict", "scope", clash.id, "--reason", "B in exports", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert (ran.code, "Conflicting edits" in ran.out) == (1, False)
+    assert f"- resolved, kept {SHORT_A}: A: is sane\n- scoped: B in exports\n" in ran.out
+    assert cli("check", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    assert tree(one) == tree(two)
+    [row] = cli("conflict", "list", "--json", root=one).json
+    assert row["status"] == "open"
+    assert {row["status"] for row in cli("decision", "list", "--json", root=one).json} == {"active"}
 
 
 def test_an_unsettled_edit_is_marked_and_goes_into_no_revision(pair: tuple[Path, Path], cli: Cli) -> None:

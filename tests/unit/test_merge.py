@@ -12,7 +12,7 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.conflicting_edits import FieldConflict, sentence
 from forgekit.merge.merge import CHOICES, Merged, merge, merge_file, reconcile
-from forgekit.merge.revisions import completed, recorded
+from forgekit.merge.revisions import completed, recorded, reopened
 from forgekit.model.entities import (
     COMPRESSION,
     FIELDS,
@@ -29,6 +29,7 @@ from forgekit.model.entities import (
     ThreadStatus,
 )
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.rules import section
 from forgekit.text import codec
 from forgekit.times import Instant
 
@@ -421,6 +422,22 @@ def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
     assert recorded(merged.entity, {I2: successors[I2]}.get) == (merged.entity, [])
     ended = {**successors, I3: put(successors[I3], status=DecisionStatus.INVALIDATED)}
     assert recorded(merged.entity, ended.get) == (merged.entity, [])
+
+
+def test_a_reopened_verdict_holds_both_answers_and_what_else_a_person_wrote() -> None:
+    kept = put(X, status=ConflictStatus.RESOLVED, kept=I2, reason="one: says rest")
+    scoped = put(X, status=ConflictStatus.SCOPED, reason="each inside")
+    merged = same(X, kept, scoped).entity
+    rest, found = conflicting_edits.taken(merged.body)
+    note = "### note\n\n    by Ada"
+    changed = {entry.replace(": one: says", ": [ says") for entry in found} | {note}
+    for entries, reason in ((found, "one: says rest"), (changed, None)):
+        open_again = reopened(put(merged, body=conflicting_edits.put(rest, entries)))
+        assert (open_again.status, open_again.kept, open_again.reason) == (ConflictStatus.OPEN, None, None)
+        answers = f"- resolved, kept {short_id(Kind.DECISION, I2)}: {reason}\n- scoped: each inside"
+        assert reason is None or section(open_again.body, "Earlier answers") == answers
+        assert conflicting_edits.taken(open_again.body)[1] == entries & {note}
+        assert "says rest" in open_again.body
 
 
 def test_every_revision_stands_against_every_other() -> None:
