@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, short_id
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
@@ -111,6 +111,7 @@ class Status:
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
         revalidate: active decisions that rest on one out of force.
+        unsettled: short ids of what holds conflicting edits.
         candidates: that wait for a review.
         uncommitted: paths with uncommitted changes.
         unreadable: paths of files that hold no entity.
@@ -135,6 +136,7 @@ class Status:
     active: int
     open_conflicts: int
     revalidate: int
+    unsettled: tuple[str, ...]
     candidates: int
     uncommitted: tuple[str, ...]
     unreadable: tuple[str, ...]
@@ -421,6 +423,7 @@ def status(forge: Forge) -> Status:
     from forgekit.insight.views import project_counts
     from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
+    from forgekit.upkeep.check import unsettled
 
     registry = forge.registry()
     old = _stale(forge, registry, forge.settings)
@@ -455,6 +458,7 @@ def status(forge: Forge) -> Status:
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
         revalidate=len(forge.catalogue.unfounded()),
+        unsettled=tuple(short_id(entity.kind, entity.id) for entity in unsettled(forge)),
         candidates=waiting.total(),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),

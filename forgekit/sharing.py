@@ -53,7 +53,7 @@ from forgekit.model.rules import with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.text.secrets import SecretFinding, find
-from forgekit.upkeep.check import check
+from forgekit.upkeep.check import check, unsettled
 from forgekit.upkeep.rivals import successors_given, with_successors
 from forgekit.worktree import files
 
@@ -88,6 +88,7 @@ class Synced:
             in different ways.
         errors: in what came in, and in what was merged here and not pushed yet.
         held_back: whether something was not pushed for these errors.
+        unsettled: all that hold conflicting edits, of this merge or an earlier one.
     """
 
     remote: Remote
@@ -100,6 +101,7 @@ class Synced:
     rivals: tuple[Conflict, ...]
     errors: tuple[Problem, ...] = ()
     held_back: bool = False
+    unsettled: tuple[Entity, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,7 +186,8 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     if dry_run or found.commit is None:
         return found
     came = _received(outcomes) | (_joined(repository, found.commit, theirs) if held_back else set())
-    return replace(found, errors=_errors(forge, came), held_back=held_back)
+    left = tuple(unsettled(forge))
+    return replace(found, errors=_errors(forge, came), held_back=held_back, unsettled=left)
 
 
 def _fetched_again(repository: Repository, remote: Remote, before: str | None) -> str | None:

@@ -352,6 +352,8 @@ def status(found: Status, call: Call) -> None:
         "open conflicts": str(found.open_conflicts),
         "to revalidate": str(found.revalidate),
     }
+    if found.unsettled:
+        lines["conflicting edits"] = f"{_paths(found.unsettled)}\n`forgekit check` says what to do"
     if found.candidates:
         lines["candidates"] = f"{found.candidates:,} waiting; `forgekit review`"
     lines["vectors"] = "none; `forgekit doctor` explains"

@@ -20,7 +20,7 @@ from forgekit.worktree.roots import find_root
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.model.entities import Conflict
+    from forgekit.model.entities import Conflict, Entity
     from forgekit.sharing import Synced
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _JUDGED_AT_ONCE = 50
 """Decisions of one sync whose contradictions are looked for at once."""
-_UNMADE = 20
-"""Texts without an essence that are named."""
+_NAMED = 20
+"""Texts without an essence, or with conflicting edits, that are named."""
 _LONGEST_STATUS = 1_000_000
 """Bytes of the JSON that an agent gives the command of its status line."""
 
@@ -153,7 +153,7 @@ def sync(call: Call) -> int:
     if not call.printed_json(found, dry_run=dry_run):
         _print_sync(found, dry_run=dry_run)
         _print_findings(call, found.received if not dry_run else ())
-    return int(bool(found.conflicts or found.rivals or found.errors))
+    return int(bool(found.conflicts or found.rivals or found.errors or found.unsettled))
 
 
 def _print_findings(call: Call, received: Sequence[str]) -> None:
@@ -173,28 +173,24 @@ def _print_findings(call: Call, received: Sequence[str]) -> None:
 
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:
-    from forgekit.merge.conflicting_edits import HEADING, KEY, sentence, shown
+    from forgekit.merge.conflicting_edits import sentence, shown
     from forgekit.model.kinds import kind_of_path
 
     if found.diff:
         console.diff(found.diff)
     elif found.received:
         console.data("\n".join(found.received))
-    next_steps: dict[str, str] = {}
     for merged in found.conflicts:
         kind = kind_of_path(merged.path)
         assert kind is not None  # noqa: S101 - only files of entities are merged by fields
         console.data(f"{merged.path}: {sentence(kind, merged.found)}")
-        if merged.found.field:
-            next_steps[merged.path] = KEY if kind.quoted else HEADING
-    for path, place in next_steps.items():
-        console.data(f"next: put the right text in {path}, delete `{place}`, then `forgekit check`")
     for merged in found.outlived:
         if merged.found.field == "status":
             old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
             console.data(f"{merged.path}: {old} gave way to {new}, the later; the history holds both")
     for conflict in found.rivals:
         _print_rivals(conflict)
+    _print_unsettled(found.unsettled)
     for problem in found.errors:
         console.data(f"error: {problem}")
     files = console.count(len(found.received), "file")
@@ -202,6 +198,19 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
     if found.held_back:
         sent = "not pushed: fix these errors, commit, then sync again"
     console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
+
+
+def _print_unsettled(entities: Sequence[Entity]) -> None:
+    from forgekit.merge.conflicting_edits import HEADING, KEY
+
+    named = [f"{short_id(e.kind, e.id)} ({console.one_line(e.title)})" for e in entities[:_NAMED]]
+    if more := len(entities) - len(named):
+        named.append(f"{more:,} more")
+    places = " or ".join(sorted({f"`{KEY if e.kind.quoted else HEADING}`" for e in entities}))
+    if named:
+        console.data(
+            f"next: put the right text in {', '.join(named)}, delete {places}, then `forgekit check`"
+        )
 
 
 def _print_rivals(conflict: Conflict) -> None:
@@ -259,7 +268,7 @@ def maintain(call: Call) -> int:
         failed = f", {len(found.unmade):,} failed" if found.unmade else ""
         commits = ", ".join(commit[:10] for commit in found.commits) or "nothing committed"
         console.info(f"maintain: {made}{failed}: {commits}")
-        for title in found.unmade[:_UNMADE]:
+        for title in found.unmade[:_NAMED]:
             console.info(f"no essence could be made of {console.one_line(title)!r}")
         suggestions(found)
     return int(bool(found.unmade))

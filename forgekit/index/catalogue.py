@@ -162,6 +162,7 @@ class Catalogue:
     governed = _asked(queries.governed)
     titles = _asked(queries.titles)
     opposed = _asked(queries.opposed)
+    conflicting = _asked(queries.conflicting)
     candidates_of = _asked(queries.candidates_of)
     referring = _asked(queries.referring)
     sharing_rare_words = _asked(queries.sharing_rare_words)

@@ -345,6 +345,16 @@ def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> frozense
     return frozenset(sides)
 
 
+def conflicting(db: sqlite3.Connection) -> list[EntityId]:
+    """Return the entities that may hold conflicting edits of a merge: their text names such, sorted."""
+    query = """
+        SELECT id, kind FROM entity
+        WHERE instr(body, '# Conflicting edits') OR json_extract(fields, '$.conflicting_edits') IS NOT NULL
+        ORDER BY id
+    """
+    return [checked_id(kind, key)[1] for key, kind in db.execute(query)]
+
+
 def candidates_of(db: sqlite3.Connection, session: str) -> int:
     """Return how many candidates of a session of an agent wait for a review."""
     query = """

@@ -380,6 +380,7 @@ def status(found: Any) -> Json:
         },
         "open_conflicts": found.open_conflicts,
         "needs_revalidation": found.revalidate,
+        "unsettled": list(found.unsettled),
         "waiting_candidates": found.candidates,
         **_of(found, "uncommitted unreadable"),
         "model": found.model or None,
@@ -773,6 +774,7 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "rivals": [to_fields(item) for item in found.rivals],
         "errors": [problem(p) for p in found.errors],
         "held_back": found.held_back,
+        "unsettled": [entity.id for entity in found.unsettled],
     }
 
 

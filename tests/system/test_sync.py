@@ -119,8 +119,14 @@ def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, P
     assert ran.out == (
         f"{PATH_A}\n"
         f"{PATH_A}: epistemic_tier: '0.6' was kept; '0.2' is under `## Conflicting edits`\n"
-        f"next: put the right text in {PATH_A}, delete `## Conflicting edits`, then `forgekit check`\n"
+        f"next: put the right text in {SHORT_A} (Use A), delete `## Conflicting edits`, "
+        "then `forgekit check`\n"
     )
+    for root in (two, one):
+        later = cli("sync", root=root)
+        assert (later.code, later.out.splitlines()[-1]) == (1, ran.out.splitlines()[-1])
+        status = cli("status", root=root).out.split()
+        assert status[status.index("conflicting") :][:3] == ["conflicting", "edits", SHORT_A]
     text = (two / PATH_A).read_text(encoding="utf-8")
     assert "tags: [one, two]\n" in text
     assert text.endswith(
@@ -161,7 +167,8 @@ def test_a_conflict_in_an_archive_is_chosen_in_its_front_matter(pair: tuple[Path
     assert ran.out == (
         f"{path}\n"
         f"{path}: compression_mode: 'partial' was kept; 'lossy' is under `conflicting_edits`\n"
-        f"next: put the right text in {path}, delete `conflicting_edits`, then `forgekit check`\n"
+        f"next: put the right text in {short_id(Kind.ARCHIVE, filed.id)} ({filed.title}), "
+        "delete `conflicting_edits`, then `forgekit check`\n"
     )
 
 
@@ -457,7 +464,8 @@ def test_of_two_decisions_put_in_each_others_place_one_stands(pair: tuple[Path, 
         f".md\n{path}: status: 'active' was kept; 'superseded' is under {mark}\n"
         f"{path}: superseded_by: leaving it out was kept; '{yields.id}' is under {mark}\n"
         f"{path}: Superseded: leaving it out was kept; '## Superseded {yields.decision}!' is under {mark}\n"
-        f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
+        f"next: put the right text in {short_id(Kind.DECISION, stands.id)} ({stands.decision}), "
+        f"delete {mark}, then `forgekit check`\n"
     )
     [active] = cli("decision", "list", "--status", "active", "--json", root=two).json
     assert active["decision_id"] == stands.id
@@ -530,6 +538,7 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
         "rivals": [],
         "errors": [],
         "held_back": False,
+        "unsettled": [USE_A.id],
     }
 
 
