@@ -187,7 +187,9 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
     for merged in found.outlived:
         if merged.found.field == "status":
             old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
-            console.data(f"{merged.path}: {old} gave way to {new}, the later; the history holds both")
+            validated = kind_of_path(merged.path) is Kind.DECISION
+            why = ", though it was validated meanwhile" if validated else ", the later"
+            console.data(f"{merged.path}: {old} gave way to {new}{why}; the history holds both")
     for conflict in found.rivals:
         _print_rivals(conflict)
     _print_unsettled(found.unsettled)

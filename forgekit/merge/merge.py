@@ -399,6 +399,8 @@ def _merged(sides: Sides, ledger: Ledger) -> Merged[Any]:
         return Merged(entity=changed, conflicts=(conflict,))
     kind = ours.kind
     values = merge_fields(FIELDS[kind], sides, ledger) | merge_groups(kind, sides, ledger)
+    if isinstance(ours, Decision):
+        _note_validation(sides, ledger)
     values["extra"] = _extra(kind, sides, ledger)
     if not kind.quoted:
         values["body"] = _body(kind, sides, ledger)
@@ -407,6 +409,17 @@ def _merged(sides: Sides, ledger: Ledger) -> Merged[Any]:
         conflicts=tuple(ledger.conflicts),
         overridden=tuple(ledger.overridden),
     )
+
+
+def _note_validation(sides: Sides, ledger: Ledger) -> None:
+    """Record where one side confirmed a decision that the other ended."""
+    base, *both = sides
+    ended = [side for side in both if side.status.ended]
+    held = [side for side in both if not side.status.ended]
+    if base and ended and held and not base.status.ended and held[0].last_validated > base.last_validated:
+        states = (base.status, ended[0].status, held[0].status)
+        found = dict(zip(("base", "winner", "loser"), states, strict=True))
+        ledger.overridden.append(FieldConflict(field="status", **found))
 
 
 def _extra(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:

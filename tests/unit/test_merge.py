@@ -228,6 +228,15 @@ def test_an_ended_decision_stands_over_active() -> None:
     assert both(D, gone, put(D, tags=("x",))) == put(gone, tags=("x",))
 
 
+def test_a_validation_of_what_the_other_side_ended_is_told() -> None:
+    wrong = put(D, status=DecisionStatus.INVALIDATED)
+    merged = same(D, wrong, put(D, last_validated=at(9)))
+    assert merged.entity == put(wrong, last_validated=at(9))
+    told = FieldConflict(field="status", base=D.status, winner=wrong.status, loser=DecisionStatus.ACTIVE)
+    assert (merged.conflicts, merged.overridden) == ((), (told,))
+    assert same(D, wrong, put(D, tags=("x",))).overridden == ()
+
+
 def test_two_ends_of_a_decision_are_a_conflict_with_one_winner() -> None:
     revised = put(D, status=DecisionStatus.REVISED, superseded_by=I2, revised_in=I4)
     replaced = put(D, status=DecisionStatus.SUPERSEDED, superseded_by=I3)
