@@ -194,9 +194,8 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     same = same_conversations(registry)
     hops = _way(registry, source, target, same)
     if not hops or not (isinstance(ends[0], Conversation) and isinstance(ends[1], Conversation)):
-        raise NotFoundError(
-            "lineage", f"{source[-12:]} -> {target[-12:]}", "`forgekit trace` shows what is linked"
-        )
+        unlinked = " -> ".join(short_id(Kind.CONVERSATION, end) for end in (source, target))
+        raise NotFoundError("lineage", unlinked, "`forgekit trace` shows what is linked")
     entries = [entry for edge in hops for entry in edge.compressions]
     first, last = hops[0].compressions, hops[-1].compressions
     named = (pair for entry in first for pair in (*entry.decisions_carried, *entry.decisions_dropped))

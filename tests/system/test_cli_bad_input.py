@@ -381,8 +381,7 @@ def test_what_is_not_found_may_be_in_a_file_that_could_not_be_read(cli: Cli, reg
     ran = cli("bridge", a, b)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        f"forgekit: no lineage answers to '{a[4:]} -> {b[4:]}'; "
-        f"`forgekit trace` shows what is linked; {unread}"
+        f"forgekit: no lineage answers to '{a} -> {b}'; `forgekit trace` shows what is linked; {unread}"
     )
     assert cli("status").out.splitlines()[:2] == ["no project can be read", ""]
 
