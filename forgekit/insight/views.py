@@ -81,6 +81,7 @@ class Derived:
         return out
 
     def _more(self, entity: Entity, *, body: bool) -> Json:
+        from forgekit.insight.notes import has_essence
         from forgekit.insight.staleness import MOOT, conflict_state
         from forgekit.model import entities as kinds
 
@@ -107,6 +108,9 @@ class Derived:
             return {"body": entity.body} if body else {}
         if isinstance(entity, kinds.Convention):
             return {"content": entity.body} | life_view(self._lives[entity.id])
+        if isinstance(entity, kinds.Note):
+            made = ("essence", "essence_of", "essence_by") if not has_essence(entity) else ()
+            return {"content": entity.body} | dict.fromkeys(made)
         if isinstance(entity, kinds.Conflict):
             return {"content": entity.body, "moot": conflict_state(self._registry, entity) == MOOT}
         return {"content": entity.body}

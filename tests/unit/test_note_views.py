@@ -26,7 +26,9 @@ from forgekit.insight.notes import (
     suggest,
     theme,
 )
+from forgekit.insight.views import Derived
 from forgekit.model.entities import Note, Topic, TopicStatus
+from forgekit.model.registry import Registry
 from forgekit.times import Instant
 
 ACTIVE, ARCHIVED = TopicStatus.ACTIVE, TopicStatus.ARCHIVED
@@ -80,6 +82,13 @@ def test_each_fidelity_has_its_words() -> None:
     assert note_renditions(one, Fidelity.FULL, about) == (f"- {short} Plan: {one.body}", summary, skeleton)
     stale = replace(one, body="Another text, longer than it was before.")
     assert note_renditions(stale, Fidelity.SUMMARY, about)[0] == f"{skeleton}: {stale.body}"
+
+
+def test_an_essence_of_another_text_is_in_no_view() -> None:
+    one = note("Plan")
+    changed = replace(one, body="Another text.")
+    shown, hidden = (Derived(Registry.of([each])).view(each) for each in (one, changed))
+    assert (shown["essence"], hidden["essence"], hidden["essence_of"]) == ("What it means.", None, None)
 
 
 def test_only_whole_sentences_of_running_text_can_be_an_essence() -> None:
