@@ -294,7 +294,7 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
         ],
         "lineage": [derived.view(edge) for edge in state.edges],
         "speculative_left_out": state.speculative,
-        "stale_share": round(len(state.flagged) / state.active, 3) if state.active else 0.0,
+        "stale_share": round(state.stale / state.active, 3) if state.active else 0.0,
     }
 
 
@@ -309,7 +309,7 @@ def _summary(registry: Registry, state: ProjectState) -> str:
         count(len(state.threads), "open thread"),
         f"{count(len(state.decisions), 'decision')} in force",
         count(len(state.conflicts), "open conflict"),
-        f"{len(state.flagged)} of {state.active} stale",
+        f"{state.stale} of {state.active} stale",
     ]
     if state.unjudged:
         parts.append(f"{count(state.unjudged, 'pair')} not judged yet (`forgekit conflict scan`)")

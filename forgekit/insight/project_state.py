@@ -104,7 +104,8 @@ class ProjectState:
         yielding: those in which one side yields to a higher tier.
         unjudged: pairs that the judge had no time for.
         speculative: how many decisions were left out as speculative.
-        flagged: the stale ones; `active` of them there are in all.
+        flagged: the stale ones that are shown.
+        stale: how many are stale, shown or not, of so many that are `active`.
         abroad: of the decisions of other projects that bear on these, the first.
         abroad_count: how many there are.
     """
@@ -118,6 +119,7 @@ class ProjectState:
     speculative: int
     shaken: tuple[Shaken, ...]
     flagged: tuple[Aged, ...]
+    stale: int
     active: int
     edges: tuple[Lineage, ...]
     abroad: tuple[Abroad, ...] = ()
@@ -187,6 +189,7 @@ def project_state(
             for aged in stale_ones.found
             if aged.id not in blocked and (archive is None or not aged.speculative)
         ),
+        stale=len(stale_ones),
         active=stale_ones.active,
         edges=tuple(_edges(registry, project, archive)),
     )

@@ -103,6 +103,13 @@ def test_both_sides_of_an_open_conflict_are_named_and_neither_is_carried() -> No
     assert found.conflicts == (Opposed(conflict=between, a=a, b=b),)
 
 
+def test_what_is_stale_counts_whether_it_is_in_a_conflict_or_not() -> None:
+    a, b, free = (decision(f"Keep {name}", A) for name in ("rows", "keys", "signs"))
+    registry = Registry.of([PROJECT, A, a, b, free, conflict(a, b)])
+    found = project_state(registry, P, day(40), LIMITS)
+    assert (found.stale, found.active, [aged.id for aged in found.flagged]) == (3, 3, [free.id])
+
+
 def test_a_conflict_of_other_projects_is_not_named() -> None:
     a, b = foreign(decision("Keep rows", A)), foreign(decision("Drop rows", A))
     assert of(a, b, conflict(a, b)).conflicts == ()
