@@ -36,6 +36,7 @@ COMMANDS = {
     "convention new": "changes:stated",
     "convention bootstrap": "changes:bootstrapped",
     "convention reset": "changes:reset",
+    "daily": "maintenance:daily",
     "decision duplicates": "changes:duplicates",
     "decision new": "changes:decided",
     "decision revise": "changes:decided",

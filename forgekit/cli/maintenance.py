@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit import console
-from forgekit.cli.changes import done, print_findings, suggestions
+from forgekit.cli.changes import done, print_findings, suggestions, written
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import NoRegistryError, UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -274,6 +274,15 @@ def maintain(call: Call) -> int:
             console.info(f"no essence could be made of {console.one_line(title)!r}")
         suggestions(found)
     return int(bool(found.unmade))
+
+
+def daily(call: Call) -> None:
+    """Write the summary of a day, if it has one."""
+    made = call.result()
+    if made is None:
+        console.info("nothing was decided, opened, resolved or noted on that day; nothing written")
+    elif not call.printed_json(made):
+        written(made, call)
 
 
 def schedule(call: Call) -> None:

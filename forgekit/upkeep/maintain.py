@@ -401,8 +401,8 @@ def daily(
     date: Instant | None = None,
     project: str | None = None,
     options: WriteOptions = COMMITTED,
-) -> Written:
-    """Write the summary of a day as a note; the same day again brings it up to date.
+) -> Written | None:
+    """Write the summary of a day as a note, None where nothing happened; the same day again updates it.
 
     Args:
         date: a moment of the day, in UTC, else now.
@@ -415,7 +415,9 @@ def daily(
     at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
     registry = forge.registry()
     only = forge.known_project(project, registry).project_name if project is not None else None
-    text = _summary(forge, registry, at, only) or "Nothing was decided, opened, resolved or noted."
+    text = _summary(forge, registry, at, only)
+    if not text:
+        return None
     owner, day = only or forge.project(None, registry, required=False) or UNSORTED, format_date(at)
     source = f"{SOURCE}{day}" + (f" {only}" if only else "")
     return add(forge, text, title=f"Summary of {day}", project=owner, at=at, source=source, options=options)
@@ -426,8 +428,8 @@ def _yesterday(forge: Forge, options: WriteOptions) -> str | None:
     at, registry = Instant((forge.now() // DAY_MS - 1) * DAY_MS), forge.registry()
     if any(note.source == f"{SOURCE}{format_date(at)}" for note in registry.notes):
         return None
-    happened = _summary(forge, registry, at)
-    return daily(forge, date=at, options=options).outcome.commit if happened else None
+    written = daily(forge, date=at, options=options)
+    return written.outcome.commit if written is not None else None
 
 
 def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None = None) -> str:

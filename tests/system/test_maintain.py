@@ -298,26 +298,40 @@ def test_what_bears_on_a_query_is_shown_at_length_before_digests_that_do_not(
     assert f"Left out: {left} of {every} in Notes; `--budget` and other words show more." in few.text
 
 
+def summary(forge: Forge, **more: Any) -> Note:
+    """Return the summary of the day on which the tests are."""
+    written = daily(forge, date=NOW, **more)
+    assert written is not None
+    assert isinstance(written.entity, Note)
+    return written.entity
+
+
 def test_a_day_is_summarised_once(forge: Forge) -> None:
     forge.registry()
     notes.add(forge, "Water the roses", at=NOW)
-    written = daily(forge, date=NOW).entity
-    assert isinstance(written, Note)
+    written = summary(forge)
     assert (written.title, written.source) == ("Summary of 2026-09-20", "daily:2026-09-20")
     assert "Noted:\n\n- nte_" in written.body
     assert "Water the roses" in written.body
-    assert daily(forge, date=NOW).outcome.commit is None
+    again = daily(forge, date=NOW)
+    assert again is not None
+    assert again.outcome.commit is None
     assert maintain(at(forge, NOW + DAY_MS)).suggestions != ()
     titles = [note.title for note in forge.registry().notes if note.source]
     assert titles == ["Summary of 2026-09-20"]
+
+
+def test_a_day_without_anything_is_not_written(forge: Forge) -> None:
+    head = git(forge.root, "rev-parse", "HEAD")
+    assert daily(forge, date=Instant(NOW + 9 * DAY_MS)) is None
+    assert git(forge.root, "rev-parse", "HEAD") == head
 
 
 def test_a_day_of_one_project_holds_that_project_alone(forge: Forge) -> None:
     projects.create(forge, "Garden")
     notes.add(forge, "Water the roses", project="Garden", at=NOW)
     notes.add(forge, "Oil the lock", project="Ledger", at=NOW)
-    written = daily(forge, date=NOW, project="garden").entity
-    assert isinstance(written, Note)
+    written = summary(forge, project="garden")
     assert (written.project_name, written.source) == ("Garden", "daily:2026-09-20 Garden")
     assert "Water the roses" in written.body
     assert "Oil the lock" not in written.body
