@@ -458,8 +458,8 @@ def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None 
         for heading, entities in parts
         if entities
     ]
-    if not sections:
-        return ""
+    if not sections or at + DAY_MS <= forge.now():  # what was stale on a past day, the files do not say
+        return "\n\n".join(sections)
     settings = forge.settings
     old = stale(
         registry,

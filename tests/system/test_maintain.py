@@ -321,6 +321,13 @@ def test_a_day_is_summarised_once(forge: Forge) -> None:
     assert titles == ["Summary of 2026-09-20"]
 
 
+def test_only_of_today_is_counted_what_is_stale(forge: Forge) -> None:
+    decisions.create(forge, "Keep one queue", project="Ledger")
+    assert "Stale decisions: 0." in summary(forge).body
+    later = at(forge, NOW + 90 * DAY_MS)
+    assert "Stale decisions" not in summary(later).body
+
+
 def test_a_day_without_anything_is_not_written(forge: Forge) -> None:
     head = git(forge.root, "rev-parse", "HEAD")
     assert daily(forge, date=Instant(NOW + 9 * DAY_MS)) is None
