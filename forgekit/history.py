@@ -10,7 +10,7 @@ from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
-from forgekit.model.entities import Decision, DecisionStatus
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS
@@ -85,6 +85,22 @@ def endings(forge: Forge, decisions: Iterable[Decision]) -> dict[EntityId, Insta
             if key == "Forgekit-Superseded" or (by_command and key == "Forgekit-Entity"):
                 found.setdefault(EntityId(value.partition(" ")[0]), commit.time)
     return {key: at for key, at in found.items() if key in ended}
+
+
+def out_of_force(forge: Forge, registry: Registry) -> dict[EntityId, Instant]:
+    """Return since when decisions are out of force, as commits or the dates of their successors say."""
+    ended = [d for d in registry.decisions if d.status.ended]
+    after = {d.id: registry.get(d.superseded_by) for d in ended}
+    dated = {key: new.created_at for key, new in after.items() if isinstance(new, Decision)}
+    return dated | endings(forge, ended)
+
+
+def settlings(forge: Forge, conflicts: Iterable[Conflict]) -> dict[EntityId, Instant]:
+    """Return when those of some conflicts that are settled were last written, as the commits say."""
+    ids = [c.id for c in conflicts if c.status is not ConflictStatus.OPEN]
+    commits = Program(forge.root).log(*(path_of(Kind.CONFLICT, key) for key in ids)) if ids else []
+    written = {value: commit.time for commit in reversed(commits) for _, value in commit.trailers}
+    return {key: written[key] for key in ids if key in written}
 
 
 def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None) -> list[Commit]:

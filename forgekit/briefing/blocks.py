@@ -33,7 +33,7 @@ from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry, Standing
 from forgekit.search import close_in_meaning
-from forgekit.text.blocks import NOTICE, brief, count, quote, row, table_head
+from forgekit.text.blocks import NOTICE, brief, count, disagreements, quote, row, table_head
 from forgekit.text.words import tokens
 from forgekit.times import format_date
 
@@ -308,7 +308,7 @@ def _summary(registry: Registry, state: ProjectState) -> str:
     parts = [
         count(len(state.threads), "open thread"),
         f"{count(len(state.decisions), 'decision')} in force",
-        count(len(state.conflicts), "open conflict"),
+        disagreements(sum(not item.found for item in state.conflicts), state.contradictions),
         f"{state.stale} of {state.active} stale",
     ]
     if state.unjudged:

@@ -10,6 +10,7 @@ from forgekit import console
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import PLURALS
+from forgekit.text.blocks import disagreements
 from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
@@ -344,16 +345,19 @@ def status(found: Status, call: Call) -> None:
     console.data()
     kinds = [console.count(number, name, PLURALS.get(name)) for name, number in found.kinds if number]
     share = f" ({found.stale / found.active:.0%})" if found.active else ""
+    states = dict(found.conflicts)
     lines = {
         "entities": ", ".join(kinds) or "none",
         "decisions": _pairs(found.decisions),
         "open threads": _pairs(found.threads),
         "stale": f"{found.stale} of {found.active} active{share}",
-        "open conflicts": str(found.open_conflicts),
+        "to settle": disagreements(found.open_conflicts, states.get("found", 0)),
         "to revalidate": str(found.revalidate),
     }
     if found.unsettled:
         lines["conflicting edits"] = f"{_paths(found.unsettled)}\n`forgekit check` says what to do"
+    if possible := states.get("possible"):
+        lines["to settle"] += f", {possible:,} possible"
     if found.candidates:
         lines["candidates"] = f"{found.candidates:,} waiting; `forgekit review`"
     lines["vectors"] = "none; `forgekit doctor` explains"
@@ -362,7 +366,6 @@ def status(found: Status, call: Call) -> None:
     if found.notes:
         lines["notes"] = f"{_pairs(sorted(found.notes.items()))}; {found.essences:,} with an essence"
         lines["topics"] = f"{found.topics:,}, {found.digests:,} with a digest"
-    lines["findings"] = _pairs(pair for pair in found.conflicts if pair[0] in {"found", "possible"})
     lines["judge"] = f"none: {found.judge_missing}" if found.judge_missing else found.judge
     if found.unjudged and not found.judge_missing:
         pairs = console.count(found.unjudged, "pair")

@@ -102,6 +102,7 @@ class ProjectState:
         overtaken: where the registry differs from the archive.
         conflicts: those of which a person must choose a side.
         yielding: those in which one side yields to a higher tier.
+        contradictions: how many of its decisions' findings say that both sides cannot be followed.
         unjudged: pairs that the judge had no time for.
         speculative: how many decisions were left out as speculative.
         flagged: the stale ones that are shown.
@@ -115,6 +116,7 @@ class ProjectState:
     overtaken: tuple[Overtaken, ...]
     conflicts: tuple[Opposed, ...]
     yielding: tuple[Opposed, ...]
+    contradictions: int
     unjudged: int
     speculative: int
     shaken: tuple[Shaken, ...]
@@ -175,6 +177,7 @@ def project_state(
         overtaken=tuple(_overtaken(registry, *continued, opposed)) if continued else (),
         conflicts=tuple(item for item in opposed if item.yields is None),
         yielding=tuple(item for item in opposed if item.yields is not None),
+        contradictions=sum(not mine.keys().isdisjoint(found.sides) for found in findings.conflicts),
         unjudged=findings.unjudged,
         speculative=len(carriable) - len(decisions),
         shaken=tuple(

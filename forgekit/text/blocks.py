@@ -53,6 +53,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def disagreements(noted: int, found: int) -> str:
+    """Return how many conflicts wait that are on file, and how many contradictions the judge found."""
+    return f"{count(noted, 'conflict')} noted, {count(found, 'contradiction')} found"
+
+
 def table_head(*columns: str) -> str:
     """Return a table's header and delimiter rows."""
     return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"

@@ -29,6 +29,7 @@ from forgekit.insight.notes import (
     topics_of,
 )
 from forgekit.model.entities import (
+    Conflict,
     Conversation,
     Decision,
     Entity,
@@ -42,6 +43,7 @@ from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
+from forgekit.text.blocks import disagreements
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
@@ -438,38 +440,54 @@ def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None 
     Args:
         project: its name; None for all.
     """
+    from forgekit.findings import findings_of
+    from forgekit.history import out_of_force, settlings
     from forgekit.insight.staleness import open_conflicts, stale
 
     def own(entity: Decision | Thread | Note) -> bool:
         return project in (None, entity.project_name)
 
-    def on_day(moment: Instant) -> bool:
-        return at <= moment < at + DAY_MS
+    def on_day(moment: Instant | None) -> bool:
+        return moment is not None and at <= moment < at + DAY_MS
 
+    def line(entity: Entity) -> str:
+        state = ""
+        if isinstance(entity, (Decision, Thread)) and entity.status.ended:
+            state = f" [{entity.status.value}]"
+        elif isinstance(entity, Conflict):
+            sides = (getattr(registry.get(side), "title", side) for side in entity.sides)
+            state = f" [{entity.status.value}: {' | '.join(sides)}]"
+        return f"- {short_id(entity.kind, entity.id)}: {entity.title}{state}"
+
+    mine = {d.id: d for d in registry.decisions if own(d)}
+    disputes = [c for c in registry.conflicts if not mine.keys().isdisjoint(c.sides)]
+    ended, settled = out_of_force(forge, registry), settlings(forge, disputes)
     written = (note for note in registry.notes if not (note.source or "").startswith(SOURCE))
     parts: list[tuple[str, Iterable[Entity]]] = [
-        ("Decided", [d for d in registry.decisions if own(d) and on_day(d.created_at)]),
+        ("Decided", [d for d in mine.values() if on_day(d.created_at)]),
+        ("No longer in force", [d for d in mine.values() if on_day(ended.get(d.id))]),
+        ("Conflicts settled", [c for c in disputes if on_day(settled.get(c.id))]),
         ("Opened", [t for t in registry.threads if own(t) and on_day(t.created_at)]),
         ("Resolved", [t for t in registry.threads if own(t) and t.status.ended and on_day(t.updated_at)]),
         ("Noted", [note for note in written if own(note) and on_day(note.updated_at)]),
     ]
-    sections = [
-        f"{heading}:\n\n" + "\n".join(f"- {short_id(e.kind, e.id)}: {e.title}" for e in entities)
-        for heading, entities in parts
-        if entities
-    ]
+    sections = [f"{heading}:\n\n" + "\n".join(map(line, entities)) for heading, entities in parts if entities]
     if not sections or at + DAY_MS <= forge.now():  # what was stale on a past day, the files do not say
         return "\n\n".join(sections)
     settings = forge.settings
     old = stale(
         registry,
-        Instant(at + DAY_MS),
+        forge.now(),
         days=settings.stale_days,
         hops=settings.stale_hops,
         max_tier=settings.stale_max_tier,
+        among=mine,
     )
-    conflicts = len(open_conflicts(registry))
-    return "\n\n".join([*sections, f"Stale decisions: {len(old)}. Open conflicts: {conflicts}."])
+    noted = [c for c in open_conflicts(registry) if c in disputes]
+    against = findings_of(forge, registry, mine, wait_ms=0).conflicts
+    return "\n\n".join(
+        [*sections, f"Stale decisions: {len(old)}. {disagreements(len(noted), len(against))}."]
+    )
 
 
 def schedule(forge: Forge, *, system: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from fake_encoder import FakeEncoder
 from repositories import git, in_turn
 
-from forgekit import context, decisions, notes, projects
+from forgekit import conflicts, context, decisions, notes, projects
 from forgekit.errors import NotFoundError
 from forgekit.filing.conversations import ingest
 from forgekit.forge import Forge, WriteOptions
@@ -319,6 +320,23 @@ def test_a_day_is_summarised_once(forge: Forge) -> None:
     assert maintain(at(forge, NOW + DAY_MS)).suggestions != ()
     titles = [note.title for note in forge.registry().notes if note.source]
     assert titles == ["Summary of 2026-09-20"]
+
+
+def test_a_day_says_what_ended_and_which_conflict_was_settled(forge: Forge) -> None:
+    forge = replace(forge, now=lambda: Instant(time.time_ns() // 1_000_000))  # as commits are dated
+    old, new, rival = (
+        decisions.create(forge, text, project="Ledger").entity
+        for text in ("Keep one queue", "Keep two queues", "Keep none")
+    )
+    decisions.supersede(forge, old.id, new.id)
+    settled = conflicts.create(forge, new.id, rival.id).entity
+    conflicts.settle(forge, settled.id, "Each in its place", "scoped")
+    written = daily(forge)
+    assert written is not None
+    dec = short_id(Kind.DECISION, old.id)
+    ended = f"No longer in force:\n\n- {dec}: Keep one queue [superseded]\n\nConflicts settled:\n\n- cfl_"
+    assert ended in written.entity.body
+    assert "Stale decisions: 0. 0 conflicts noted, 0 contradictions found." in written.entity.body
 
 
 def test_only_of_today_is_counted_what_is_stale(forge: Forge) -> None:

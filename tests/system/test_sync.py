@@ -190,7 +190,7 @@ def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path]
         ran.out,
     )
     assert cli("check", root=two).code == 0
-    assert "open conflicts  1\n" in cli("status", root=two).out
+    assert "to settle      1 conflict noted, 0 contradictions found\n" in cli("status", root=two).out
     shown = cli("show", b, root=two).out
     assert name in shown or c in shown
     block = cli("prepare-compression", "--project", "The Nexus", root=two).out
