@@ -242,10 +242,11 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
 
 
 def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData()
-    for _, decision in _found(store, subject):
-        if about(subject, _rejected(decision)):
-            _explain(store, found, decision)
+    """Explain the decisions that reject a choice, else those whose own text names it."""
+    found, decisions = AnswerData(), [decision for _, decision in _found(store, subject)]
+    rejecting = [d for d in decisions if about(subject, _rejected(d))]
+    for decision in rejecting or [d for d in decisions if about(subject, d.decision)]:
+        _explain(store, found, decision)
     return found
 
 

@@ -70,7 +70,9 @@ _SHAPES = {
     Command.EXPAND: r"expand (?:on )?(.+)",
 }
 _PATTERNS = {command: re.compile(shape, re.IGNORECASE) for command, shape in _SHAPES.items()}
-_OVER = re.compile(r"\s(?:over|instead of|rather than|versus|vs\.?)\s", re.IGNORECASE)
+_OVER = re.compile(
+    r"(?:\s(?:over|instead of|rather than|versus|vs\.?)|,\s(?:and\s|but\s)?not)\s", re.IGNORECASE
+)
 _FORM = range(5, 40)  # letters by which longer forms of a word are known: mastered, mastery
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
 LONGEST = 2_000

@@ -287,3 +287,13 @@ def test_what_rejects_a_choice_is_no_reason_for_it_and_is_named_when_that_is_ask
     assert REST in why
     assert "GraphQL API instead of REST" not in why
     assert "- Rejected: GraphQL" in ask(filed, "Why did we reject gRPC?").text
+
+
+def test_what_a_decision_says_it_does_not_choose_is_rejected_by_it(repository: Path) -> None:
+    forge = opened(repository)
+    text = "Use Procrastinate, not Celery with Redis"
+    made = decisions.create(forge, text, rationale="No second store.", project="Jobs").entity
+    stays = decisions.create(forge, "Marble is out because of the lemons", project="Kitchen").entity
+    for asked in ("Why did we not choose Celery with Redis?", "Why did we reject Celery?"):
+        assert ask(forge, asked).data["ids"] == [made.id]
+    assert ask(forge, "Why did we reject marble?").data["ids"] == [stays.id]
