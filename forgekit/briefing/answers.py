@@ -26,7 +26,7 @@ from forgekit.model.archive_record import (
     ThreadRecord,
     split_lines,
 )
-from forgekit.model.entities import Archive, Decision, Entity, Thread, entity_path
+from forgekit.model.entities import Archive, Conversation, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.search import CLOSE, Scored, search
@@ -127,6 +127,7 @@ def _opposed(store: AnswerSources, decisions: Iterable[Decision], wait_ms: int) 
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
+_TURN = re.compile(r"Turn (\d+):")
 _ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
 _IN_CONFLICT = " [IN AN OPEN CONFLICT]"
@@ -208,10 +209,9 @@ def _searchable(decision: Decision) -> str:
 def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) -> None:
     """Name where an entity comes from: conversation, archive, turn, commit."""
     turns = ""
-    for archive, text in store.archives:
-        local = next((name for name, known in archive.records if known == entity.id), None)
-        if local is None:
-            continue
+    stated = [one for one in store.archives if any(known == entity.id for _, known in one[0].records)]
+    for archive, text in stated:
+        local = next(name for name, known in archive.records if known == entity.id)
         records_all: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
         records = [record for record in records_all if record.local_id == local]
         found.sources.append(
@@ -225,12 +225,29 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
             turns = turns or f"Turn {span[0]} - Turn {span[1]}"
         elif turn is not None:
             turns = turns or f"Turn {turn}"
+    origin, began = _began(store.registry, entity)
+    if origin is not None and not any(a.conversation_id == origin.id for a, _ in stated):
+        found.sources.append(f"{_conversation(origin)}{began and f', {began.lower()}'}")
+        turns = turns or began
     found.turns = "" if found.ids else turns  # those of one entity are none of the next
     found.ids.append(entity.id)
     commits = Program(store.forge.root).log(entity_path(entity), limit=1)
     if commits:
         found.sources.append(f"commit {commits[0].short}")
     found.scopes.append(entity.project_name)
+
+
+def _conversation(known: Conversation) -> str:
+    """Name a conversation as a source."""
+    name = short_id(Kind.CONVERSATION, known.id)
+    return f"conversation {quote(known.title)} ({name}, {format_date(known.created_at)})"
+
+
+def _began(registry: Registry, entity: Decision | Thread) -> tuple[Conversation | None, str]:
+    """Return the conversation that an entity comes from, and the turn where its text begins with that."""
+    first = entity.originated_in if isinstance(entity, Decision) else entity.first_seen_in
+    said = _TURN.match(entity.context if isinstance(entity, Decision) else entity.content)
+    return registry.find(Conversation, first), f"Turn {said[1]}" if said else ""
 
 
 def _why(store: AnswerSources, subject: str) -> AnswerData:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repositories import new_repository
 
-from forgekit import context, decisions, threads
+from forgekit import context, decisions, lineage, threads
 from forgekit.archives.read import ImportOptions
 from forgekit.briefing.answers import AnswerBlock, ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
@@ -297,3 +297,23 @@ def test_what_a_decision_says_it_does_not_choose_is_rejected_by_it(repository: P
     for asked in ("Why did we not choose Celery with Redis?", "Why did we reject Celery?"):
         assert ask(forge, asked).data["ids"] == [made.id]
     assert ask(forge, "Why did we reject marble?").data["ids"] == [stays.id]
+
+
+@pytest.fixture
+def kitchen(repository: Path) -> tuple[Forge, Decision]:
+    """Register what a reviewed candidate of a conversation became."""
+    forge = opened(repository)
+    at = parse_instant("2026-03-09T10:00:00Z")
+    talk = lineage.new_conversation(forge, "Kitchen plans", project="Home", at=at).entity
+    said = "Turn 5: ok, we go with quartz"
+    made = decisions.create(forge, "Go with quartz", context=said, conversation=talk.id).entity
+    assert isinstance(made, Decision)
+    return forge, made
+
+
+def test_the_conversation_and_the_turn_of_a_decision_are_cited(kitchen: tuple[Forge, Decision]) -> None:
+    forge, made = kitchen
+    talk = short_id(Kind.CONVERSATION, made.conversation_ids[0])
+    source, turn, _ = told(ask(forge, "Why did we choose quartz?"))[-3:]
+    assert source.startswith(f"**Source:** conversation Kitchen plans ({talk}, 2026-03-09), turn 5; commit ")
+    assert turn == "**Transcript Reference:** Turn 5"
