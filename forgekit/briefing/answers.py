@@ -258,6 +258,18 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
+def _when(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for decision in _best(store, subject):
+        origin, turn = _began(store.registry, decision)
+        named = f" in {quote(origin.title)} ({short_id(Kind.CONVERSATION, origin.id)})" if origin else ""
+        at = f", {turn.lower()}" if origin and turn else ""
+        found.lines.append(f"{format_date(decision.created_at)}{named}{at}:")
+        _state_decision(store, found, decision)
+        _cite(store, found, decision)
+    return found
+
+
 def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
     """Explain the decisions that reject a choice, else those whose own text names it."""
     found, decisions = AnswerData(), [decision for _, decision in _found(store, subject)]
@@ -489,6 +501,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
 
 _ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.WHY: _why,
+    Command.WHEN: _when,
     Command.REJECTED: _why_rejected,
     Command.ALTERNATIVES: _alternatives,
     Command.EARLIER: _earlier,
@@ -500,7 +513,14 @@ _ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.OPEN: _open,
     Command.STANDING: _in_force,
 }
-_ELSE_SEARCHED = (Command.TAG, Command.INHERITED, Command.EXPAND, Command.OPEN, Command.STANDING)
+_ELSE_SEARCHED = (
+    Command.WHEN,
+    Command.TAG,
+    Command.INHERITED,
+    Command.EXPAND,
+    Command.OPEN,
+    Command.STANDING,
+)
 """What a search answers where nothing is known by the name that the question gives."""
 
 

@@ -1,7 +1,7 @@
 """The retrieval commands that archives promise, read from a question.
 
-Eight patterns are those of the retrieval protocol, two ask what is in force; any other question
-is a search.
+Eight patterns are those of the retrieval protocol, the others ask what is in force and when it was decided;
+any other question is a search.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Command(Enum):
     """What a question asks for."""
 
     WHY = "why did we decide X"
+    WHEN = "when did we decide X"
     REJECTED = "why did we reject X"
     ALTERNATIVES = "what were the alternatives for X"
     EARLIER = "show earlier version of A"
@@ -56,6 +57,9 @@ _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
 _SHAPES = {
     Command.REJECTED: rf"(?:why (?:did|do|have) {_WHO}|why was|what did {_WHO}) {_REJECTING} (.+)",
     Command.WHY: rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
+    Command.WHEN: rf"(?:since )?when (?:did|do|have|has|is|are|was|were) (?:{_WHO} )?"
+    rf"(?:{_WHY_VERB} )?(?:(?:the|our) (?:decision|choice) (?:about|on|for|of|to) )?"
+    r"(.+?)(?: (?:made|taken|decided|chosen))?",
     Command.ALTERNATIVES: r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
     r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)",
     Command.EARLIER: r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",

@@ -317,3 +317,11 @@ def test_the_conversation_and_the_turn_of_a_decision_are_cited(kitchen: tuple[Fo
     source, turn, _ = told(ask(forge, "Why did we choose quartz?"))[-3:]
     assert source.startswith(f"**Source:** conversation Kitchen plans ({talk}, 2026-03-09), turn 5; commit ")
     assert turn == "**Transcript Reference:** Turn 5"
+
+
+def test_when_something_was_decided_is_said_first(kitchen: tuple[Forge, Decision]) -> None:
+    forge, made = kitchen
+    talk = short_id(Kind.CONVERSATION, made.conversation_ids[0])
+    first, second = told(ask(forge, "When did we choose quartz?"))[2:4]
+    assert first == f"2026-03-09 in Kitchen plans ({talk}), turn 5:"
+    assert second.startswith(f"{short(made)}: Go with quartz")
