@@ -59,6 +59,29 @@ def parse_instant(text: str) -> Instant:
     return Instant(milliseconds)
 
 
+_DAYS = ("%d %B %Y", "%B %d %Y", "%B %Y", "%d %b %Y", "%b %d %Y", "%b %Y", "%Y-%m", "%Y")
+
+
+def parse_day(text: str, now: Instant) -> Instant | None:
+    """Read the beginning of a day, month or year as people write it, the last one before now."""
+    try:
+        return parse_instant(text)
+    except ValueError:
+        pass
+    words = " ".join(text.replace(",", " ").split())
+    year = int(format_date(now)[:4]) if now else EPOCH.year
+    for written in (words, f"{words} {year}", f"{words} {year - 1}"):
+        for form in _DAYS:
+            try:
+                found = datetime.strptime(written, form).replace(tzinfo=UTC)
+            except ValueError:
+                continue
+            moment = Instant((found - EPOCH) // timedelta(milliseconds=1))
+            if 0 <= moment <= now:
+                return moment
+    return None
+
+
 def format_instant(moment: Instant) -> str:
     """Write the one text form, such as `2023-11-14T22:13:20Z`."""
     text = (EPOCH + timedelta(milliseconds=moment)).strftime("%Y-%m-%dT%H:%M:%S")

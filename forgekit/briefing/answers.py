@@ -13,7 +13,7 @@ from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
 from forgekit.git.program import Program
-from forgekit.history import endings
+from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import called, ended_note, last_successor, since
 from forgekit.insight.question import Command, about, chosen, read_question
@@ -34,7 +34,7 @@ from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
 from forgekit.threads import active
-from forgekit.times import format_date
+from forgekit.times import Instant, format_date, parse_day
 
 E = TypeVar("E", Decision, Thread)
 
@@ -70,6 +70,7 @@ class AnswerSources:
     registry: Registry
     project: str | None
     archives: Sequence[tuple[Archive, ArchiveText]]
+    since: str = ""
     notices: list[str] = field(default_factory=list)
 
 
@@ -87,15 +88,22 @@ def thread_line(thread: Thread) -> str:
     return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
 
 
-def _within(store: AnswerSources, subject: str, every: Iterable[E]) -> list[E]:
-    """Return those of the asked project, and of the project or on the subject that the question names."""
+def _within(store: AnswerSources, subject: str, every: Iterable[E], *, talks: bool = False) -> list[E]:
+    """Return those of the asked project, and of the project or on the subject that the question names.
+
+    Args:
+        talks: whether the title of the conversation that something comes from may name the subject.
+    """
     scoped = [each for each in every if store.project in (None, each.project_name)]
     if not subject:
         return scoped
     with suppress(NotFoundError):
         named = store.forge.known_project(subject, store.registry).project_name
         return [each for each in scoped if each.project_name == named]
-    return [each for each in scoped if about(subject, each.title)]
+    if not talks:
+        return [each for each in scoped if about(subject, each.title)]
+    begun = ((each, _began(store.registry, each)[0]) for each in scoped)
+    return [each for each, talk in begun if about(subject, f"{each.title} {talk.title if talk else ''}")]
 
 
 def _open(store: AnswerSources, subject: str) -> AnswerData:
@@ -118,6 +126,33 @@ def _in_force(store: AnswerSources, subject: str) -> AnswerData:
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
     )
+
+
+def _changed(store: AnswerSources, subject: str) -> AnswerData:
+    """List what was decided, ended, opened and closed since a day, oldest first."""
+    start = parse_day(store.since, store.forge.now())
+    if start is None:
+        return AnswerData()
+    day, ended = format_date(start), out_of_force(store.forge, store.registry)
+    events: list[tuple[Instant, str, Decision | Thread]] = []
+    for decision in _within(store, subject, store.registry.decisions, talks=True):
+        events.append((decision.created_at, "decided", decision))
+        if decision.id in ended:
+            events.append((ended[decision.id], decision.status.value, decision))
+    for thread in _within(store, subject, store.registry.threads, talks=True):
+        events.append((thread.created_at, "opened", thread))
+        if thread.status.ended:
+            events.append((thread.updated_at, thread.status.value, thread))
+    found = AnswerData(sources=[f"`forgekit log --since {day}`"])
+    for at, what, entity in sorted(events, key=lambda event: (event[0], event[2].id)):
+        if at >= start:
+            name = short_id(entity.kind, entity.id)
+            found.lines.append(f"- {format_date(at)} {what}: {name} {quote(entity.title)}")
+            found.ids.append(entity.id)
+            found.scopes.append(entity.project_name)
+    found.scopes = found.scopes or [store.project or "all projects"]
+    found.lines = found.lines or [f"- Nothing was decided, ended, opened or closed since {day}."]
+    return found
 
 
 def _opposed(store: AnswerSources, decisions: Iterable[Decision], wait_ms: int) -> frozenset[EntityId]:
@@ -512,14 +547,11 @@ _ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.TURNS: _turns,
     Command.OPEN: _open,
     Command.STANDING: _in_force,
+    Command.CHANGED: _changed,
 }
 _ELSE_SEARCHED = (
-    Command.WHEN,
-    Command.TAG,
-    Command.INHERITED,
-    Command.EXPAND,
-    Command.OPEN,
-    Command.STANDING,
+    *(Command.WHEN, Command.TAG, Command.INHERITED, Command.EXPAND),
+    *(Command.OPEN, Command.STANDING, Command.CHANGED),
 )
 """What a search answers where nothing is known by the name that the question gives."""
 
@@ -550,8 +582,8 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     if project is not None:
         project = forge.known_project(project, registry).project_name
     kept = [a for a in registry.archives if project in (None, a.project_name)]
-    store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
+    store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept), asked.since)
     found = _ANSWERS[asked.command](store, asked.subject)
     if not found.lines and asked.subject and asked.command in _ELSE_SEARCHED:
         found = _discussed(store, asked.subject)

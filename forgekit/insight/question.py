@@ -30,14 +30,16 @@ class Command(Enum):
     TURNS = "what turns cover Y"
     OPEN = "what threads are open"
     STANDING = "what decisions are in force"
+    CHANGED = "what changed in P since DATE"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A command and what it is about; "" where that is everything."""
+    """A command and what it is about; "" where that is everything, or since when where nobody said it."""
 
     command: Command
     subject: str
+    since: str = ""
 
 
 _WHY_VERB = (
@@ -67,6 +69,8 @@ _SHAPES = {
     rf"|(?:threads?|questions?) (?:are |is )?{_STATE})|what(?: is|'s) {_STATE}){_OF}",
     Command.STANDING: rf"(?:{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})"
     rf"|what(?: is|'s) in force){_OF}",
+    Command.CHANGED: rf"what(?:'s| is| has| have| did)? (?:{_WHO} )?(?:been )?"
+    r"(?:changed?|new|happened|decided?)(?: (?:in|for|with|on|about)(?: the| our| my)? (.+?))? since (.+)",
     Command.INHERITED: rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
     Command.TAG: rf"what (?:was|is) in {_OF_TAG}",
     Command.TURNS: r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)",
@@ -88,7 +92,8 @@ def read_question(text: str) -> Question:
     for command, pattern in _PATTERNS.items():
         match = pattern.fullmatch(line)
         if match:
-            return Question(command, (match.group(1) or "").strip(_QUOTES + " "))
+            subject, *since = (found.strip(_QUOTES + " ") for found in match.groups(""))
+            return Question(command, subject, *since)
     return Question(Command.DISCUSSED, line.strip(_QUOTES))
 
 

@@ -325,3 +325,13 @@ def test_when_something_was_decided_is_said_first(kitchen: tuple[Forge, Decision
     first, second = told(ask(forge, "When did we choose quartz?"))[2:4]
     assert first == f"2026-03-09 in Kitchen plans ({talk}), turn 5:"
     assert second.startswith(f"{short(made)}: Go with quartz")
+
+
+def test_what_changed_since_a_day_is_told_in_order(filed: Forge) -> None:
+    lines = told(ask(filed, "What changed in Trellis since July 2026?"))
+    events = [line.split(" ", 3)[1:3] for line in lines if line.startswith("- ")]
+    assert events == sorted(events, key=lambda event: event[0])
+    assert {what for _, what in events} >= {"decided:", "revised:", "opened:"}
+    assert min(day for day, _ in events) >= "2026-07-01"
+    nothing = "- Nothing was decided, ended, opened or closed since 2026-09-19."
+    assert nothing in told(ask(filed, "What changed in Trellis since 19 September 2026?"))

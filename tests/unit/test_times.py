@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.times import LAST, UNKNOWN, Instant, format_date, format_instant, month, parse_instant
+from forgekit.times import (
+    LAST,
+    UNKNOWN,
+    Instant,
+    format_date,
+    format_instant,
+    month,
+    parse_day,
+    parse_instant,
+)
 
 MS = 1_700_000_000_000
 
@@ -82,3 +91,20 @@ def test_months_name_folders_for_any_48_bits() -> None:
     assert month(MS) == "2023-11"
     assert month(0) == "1970-01"
     assert month(2**48 - 1) == "9999-12"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("June 2026", "2026-06-01"),
+        ("2026-06", "2026-06-01"),
+        ("3 Jun", "2026-06-03"),
+        ("June 3, 2025", "2025-06-03"),
+        ("December", "2025-12-01"),
+        ("2026-06-03", "2026-06-03"),
+        ("last week", None),
+    ],
+)
+def test_a_day_is_read_as_people_write_it(text: str, day: str | None) -> None:
+    found = parse_day(text, parse_instant("2026-09-20"))
+    assert (found and format_date(found)) == day
