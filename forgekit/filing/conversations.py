@@ -28,7 +28,7 @@ from forgekit.filing.archives import Incoming, arrival, of_compaction, same_arch
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.insight.conventions import EXPLICIT, Mentions, Stage, correction, lives, observed, stated
-from forgekit.merge.merge import longer_text
+from forgekit.merge.merge import united_text
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
@@ -631,11 +631,7 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
         conversations[imported.id] = _grown(known, imported)
         for part in unpacked.parts:
             kept = parts.get(part.id) or ours.get(part.id)
-            if isinstance(kept, TranscriptPart):
-                longer = longer_text(kept, part)[0]
-                parts[part.id] = replace(kept, turn_range=longer.turn_range, body=longer.body)
-            else:
-                parts[part.id] = part
+            parts[part.id] = united_text(kept, part)[0] if isinstance(kept, TranscriptPart) else part
         for candidate in unpacked.candidates:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)
@@ -652,7 +648,7 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
     conventions = _conventions(ours, read)
     writes |= {**parts, **candidates, **conventions}
     waiting = [one for one in candidates.values() if one.status is CandidateStatus.WAITING]
-    report = _report(ours, read, conversations, waiting, project)
+    report = _report(ours, read, conversations, parts, waiting, project)
     report.conventions = [
         each
         for key, each in sorted(conventions.items())
@@ -767,6 +763,7 @@ def _report(
     ours: Registry,
     read: Iterable[Unpacked],
     conversations: Mapping[EntityId, Conversation],
+    parts: Mapping[EntityId, TranscriptPart],
     waiting: Collection[Candidate],
     project: str,
 ) -> IngestReport:
@@ -783,7 +780,9 @@ def _report(
         before = (known.turns or 0) if known is not None else 0
         one = FiledConversation(
             conversation=conversation,
-            state=_state(known, conversation, unpacked.parts, ours) if first else "unchanged",
+            state=_state(known, conversation, (parts[p.id] for p in unpacked.parts), ours)
+            if first
+            else "unchanged",
             project_from=unpacked.project_from,
             new_turns=max((conversation.turns or 0) - before, 0) if first else 0,
             candidates=candidates[conversation.id] if first else 0,
@@ -804,4 +803,4 @@ def _state(
         return "new"
     if known.source is None:
         return "joined"
-    return "grown" if now != known or any(part.id not in ours.entities for part in parts) else "unchanged"
+    return "grown" if now != known or any(ours.get(part.id) != part for part in parts) else "unchanged"

@@ -229,16 +229,17 @@ def seen(forge: Forge, item: Waiting) -> Seen:
 
 
 def _message(registry: Registry, candidate: Candidate) -> Message | None:
-    """Return the turn of a candidate, if its text is kept."""
+    """Return the turn of a candidate, if its text is kept; of an edited one the version that it quotes."""
     conversation = registry.get(candidate.conversation_id)
     started = conversation.created_at if isinstance(conversation, Conversation) else UNKNOWN
+    found: list[Message] = []
     for number in count(1):
         part = registry.get(part_id(candidate.conversation_id, number, started))
         if not isinstance(part, TranscriptPart):
-            return None
+            break
         if part.turn_range[0] <= candidate.turn <= part.turn_range[1]:
-            return next((m for m in read_messages([part.body]) if m.number == candidate.turn), None)
-    return None
+            found += [m for m in read_messages([part.body]) if m.number == candidate.turn]
+    return next((m for m in found if candidate.quote in m.text), next(iter(found), None))
 
 
 def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision | Thread]:

@@ -16,7 +16,7 @@ More turns change the last part and add others: the parts before it stay as they
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -139,6 +139,39 @@ def read_messages(bodies: Iterable[str]) -> list[Message]:
                 message = replace(last, text=joined, beside=(*last.beside, *message.beside))
             found.append(message)
     return found
+
+
+def united_turns(bodies: Iterable[str]) -> str:
+    """Return the turns of all texts of one part: of one that has grown the longer, of an edited one both.
+
+    Turns of one number and time are one message. Without a time it is one where a text begins with the other.
+    """
+    turns: dict[tuple[int, str, str], set[str]] = defaultdict(set)
+    for body in bodies:
+        for key, text in _blocks(body):
+            turns[key].add(text)
+    kept = [
+        (key, text)
+        for key, texts in turns.items()
+        for text in texts
+        if not any(
+            other.startswith(text) or (key[1] and (len(other), other) > (len(text), text))
+            for other in texts - {text}
+        )
+    ]
+    return "\n\n".join(text for _, text in sorted(kept))
+
+
+def _blocks(body: str) -> Iterator[tuple[tuple[int, str, str], str]]:
+    """Yield each turn as it is written, with its number, time and speaker."""
+    heads = list(_HEADING.finditer(body))
+    opens = [
+        h for n, h in enumerate(heads) if not (n and h[4] and h.group(1, 2, 3) == heads[n - 1].group(1, 2, 3))
+    ]
+    if before := body[: opens[0].start() if opens else None].strip("\n"):
+        yield (0, "", ""), before
+    for head, end in zip(opens, [*(h.start() for h in opens[1:]), len(body)], strict=False):
+        yield (int(head[1]), head[3] or head[4] or "", head[2]), body[head.start() : end].rstrip("\n")
 
 
 def _message(heading: re.Match[str], text: str) -> Message:

@@ -185,6 +185,23 @@ def test_a_tag_and_its_source_meet_when_two_clones_do(tmp_path: Path) -> None:
     assert files(first) == files(tmp_path / "second")
 
 
+def test_an_edited_message_is_kept_beside_the_words_that_it_replaces(repository: Path) -> None:
+    old = transcript("Alpha", "How many?", "Five.", "We decided to use five retries.", "Good.", "Next?")
+    new = transcript("Alpha", "How many?", "Five.", "We decided to use three retries.")
+    later = replace(new.turns[-1], time=Instant(START + DAY))
+    file(repository, old, with_text=True)
+    report = file(repository, replace(new, turns=(*new.turns[:-1], later)), with_text=True)
+    assert states(report) == ["grown"]
+    (kept,) = opened(repository).registry().transcripts
+    third = [message.text for message in read_messages([kept.body]) if message.number == 3]
+    assert third == ["We decided to use five retries.", "We decided to use three retries."]
+    forge = opened(repository)
+    for item in review.waiting(forge):
+        around = review.seen(forge, item)
+        assert (around.speaker, around.before) == ("user", "")
+    assert states(file(repository, old, with_text=True)) == ["unchanged"]
+
+
 def test_a_conversation_that_grew_adds_its_turns_and_keeps_its_id(repository: Path) -> None:
     long = transcript(
         "Alpha", "Which store?", "We decided to use Postgres for the queue.", "Good.", "Next step: write it."

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forgekit.model.rules import clean, require_body
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.text.transcript import PART_LIMIT, read_messages, write_parts
+from forgekit.text.transcript import PART_LIMIT, read_messages, united_turns, write_parts
 from forgekit.times import Instant
 from forgekit.transcripts.values import without_reminders
 
@@ -119,3 +119,21 @@ def test_what_the_program_puts_into_a_message_is_not_the_user_s() -> None:
     reminder = "<system-reminder>\nAlways run tests.\n</system-reminder>\n"
     assert without_reminders(f"{reminder}Migrate to FastAPI.\n{reminder}") == "Migrate to FastAPI.\n"
     assert without_reminders("<system-reminder> is a tag") == "<system-reminder> is a tag"
+
+
+_BODIES = _turns().map(lambda turns: "\n\n".join(part.body for part in write_parts(turns, 60)[:1]))
+
+
+@given(_BODIES, _BODIES, _BODIES)
+@settings(max_examples=200)
+def test_texts_unite_in_any_order(a: str, b: str, c: str) -> None:
+    both = united_turns((a, b))
+    assert both == united_turns((b, a)) == united_turns((both, a))
+    assert united_turns((both, c)) == united_turns((a, united_turns((b, c)))) == united_turns((a, b, c))
+
+
+def test_of_an_edited_turn_each_version_is_kept_and_of_one_that_grew_the_longer() -> None:
+    old = "### 1. User, 2026-03-01T10:00:00Z\n\nFive.\n\n### 2. Assistant\n\nFi"
+    new = "### 1. User, 2026-03-02T10:00:00Z\n\nThree.\n\n### 2. Assistant\n\nFine."
+    found = read_messages([united_turns((old, new))])
+    assert [(m.number, m.text) for m in found] == [(1, "Five."), (1, "Three."), (2, "Fine.")]
