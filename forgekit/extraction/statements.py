@@ -10,7 +10,6 @@ proposal that it takes up.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from forgekit.archives.labels import lists_kind
 from forgekit.extraction.sentences import Sentence, is_quoted, sentences
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem
+from forgekit.text.words import shared, words
 
 DECISION = Proposal.DECISION
 OPEN = Proposal.THREAD_OPEN
@@ -60,8 +60,8 @@ _LASTING = ("decision", "instruction", "constraint")
 _NAMES = ("proposal", "rejected", "reason")
 _WHOLE = 0.6
 """A run over this share of a sentence's words is the whole sentence."""
-_FEW = 7
-"""Words of a decision that may only name a proposal."""
+_FEW, _TELLING = 7, 2
+"""Words, and words that say something, of a message that may only accept a proposal."""
 TITLE = 200
 _PLACEHOLDER = re.compile(
     r"\W*(?:none|n/?a|nothing|tbd|todo|\.{3}|\u2026|<[^>]*>|\[[^\]]*\]|\{[^}]*\})\W*", re.IGNORECASE
@@ -74,6 +74,8 @@ _OPEN = re.compile(
 _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uff1a]\*{0,2}\s+(?=\S)")
 """A label with its text on the same line."""
 _CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
+_CLAUSE_END = re.compile(r"[`*_]*\s*(?:[.,;:!?)\n\"\u2013\u2014\u3002\u201c\u201d\u00bb]|$)")
+_STOP = re.compile(r"[.!?]+\s|\n|\u3002")
 _WIDENED = ("decision", "thread")
 """Families of which a candidate is its clause; an instruction must be one by itself."""
 _CLAUSE_LIMIT = 120
@@ -214,7 +216,7 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
         tagger: of the words.
     """
     runs = _runs(turns, tagger)
-    beside = _beside(runs)
+    beside = _beside(runs, turns)
     for run in runs:
         kind = _PROPOSALS.get(run.tag)
         confidence = tagger.probability(run.family, run.share)
@@ -244,14 +246,14 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
     return [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
 
 
-def _of_words(run: Run, text: str) -> Run:
+def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
     """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`."""
     start, end = run.start, run.end
     while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
         start -= 1
     while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
         end += 1
-    if run.family in _WIDENED:
+    if widened or run.family in _WIDENED:
         begun = max(
             (m.end() for m in _CLAUSE.finditer(text, max(start - _CLAUSE_LIMIT, 0), start)), default=start
         )
@@ -311,28 +313,57 @@ def _of_sentence(turn: int, words: Words, first: int, family: str, shares: Seque
         )
 
 
-def _beside(runs: Sequence[Run]) -> Mapping[Run, Sequence[Run]]:
+def _beside(runs: Sequence[Run], turns: Sequence[tuple[bool, str]]) -> Mapping[Run, Sequence[Run]]:
     """Return the reasons, rejections and proposals of each decision.
 
-    A reason or rejection goes to the nearest decision of its turn, a rejection without one to the first
-    decision of the next turn, a proposal to every decision of the next turn.
+    A reason goes to the statement that it stands in or next to, and to none where that is no decision; a
+    rejection to the nearest decision of its turn, without one to the first decision of the next turn; a
+    proposal to every decision of the next turn.
     """
-    decisions: dict[int, list[Run]] = defaultdict(list)
+    stated: dict[int, list[Run]] = defaultdict(list)
     for run in runs:
-        if run.family == "decision":
-            decisions[run.turn].append(run)
+        stated[run.turn] += [] if run.family in _NAMES else [run]
+    decisions = {turn: [run for run in some if run.family == "decision"] for turn, some in stated.items()}
     found: dict[Run, list[Run]] = defaultdict(list)
     for run in runs:
         own, after = decisions.get(run.turn, []), decisions.get(run.turn + 1, [])
         if run.family == "proposal":
             for each in after:
                 found[each].append(run)
-        elif run.family in ("reason", "rejected"):
-            at = bisect_left(own, run.start, key=lambda each: each.start)
-            near = sorted(own[max(at - 1, 0) : at + 1], key=lambda each: abs(each.start - run.start))
-            for each in near[:1] or (after[:1] if run.family == "rejected" else ()):
-                found[each].append(run)
+        elif run.family == "reason" and own:
+            near = _nearest(stated[run.turn], run)
+            reason = _reason(run, near, turns[run.turn][1]) if near.family == "decision" else None
+            found[near] += [reason] if reason is not None else []
+        elif run.family == "rejected" and (own or after):
+            found[_nearest(own, run) if own else after[0]].append(run)
     return found
+
+
+def _nearest(runs: Sequence[Run], to: Run) -> Run:
+    return min(runs, key=lambda each: _gap(each, to))
+
+
+def _gap(one: Run, other: Run) -> int:
+    """Return the characters between two runs of a turn."""
+    return max(one.start - other.end, other.start - one.end, 0)
+
+
+def _reason(run: Run, of: Run, text: str) -> Run | None:
+    """Return a reason as a whole clause, if it is one and stands in or next to its decision's sentence."""
+    run = replace(run, end=run.start + len(text[run.start : run.end].rstrip(" .,;:!?")))
+    wide = _of_words(run, text, widened=True)
+    start = run.start if wide.start <= of.start < run.start else wide.start
+    between = _STOP.split(text[min(of.end, wide.end) : max(of.start, start)])
+    beside = between[-1] if start >= of.end else between[0]
+    near = len(between) == 1 or (len(between) == 2 and not re.search(r"\w", beside))
+    around = start <= of.start and of.end <= wide.end
+    whole = _ends_clause(text, wide.end) and len(text[start : wide.end].split()) >= _LEAST_WORDS
+    return replace(wide, start=start) if near and whole and not around else None
+
+
+def _ends_clause(text: str, end: int) -> bool:
+    """Say whether a clause of a text ends there."""
+    return _CLAUSE_END.match(text, end) is not None
 
 
 def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tuple[bool, str]]) -> Find:
@@ -342,17 +373,36 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
         stretches = (turns[each.turn][1][each.start : each.end] for each in beside if each.family == family)
         return [" ".join(text.split()).strip(" .,;:*") for text in stretches]
 
-    title = ""
-    if run.turn and turns[run.turn - 1][0] != turns[run.turn][0] and len(found.text.split()) <= _FEW:
-        offers = [each for each in beside if each.family == "proposal"]
-        best = max(offers, key=lambda each: each.share, default=None)
-        named = _option(found.text, turns[run.turn - 1][1])
-        title = named or (turns[best.turn][1][best.start : best.end] if best else "")
+    by_user, text = turns[run.turn]
+    title, why = "", found.why
+    if by_user and run.turn and not turns[run.turn - 1][0]:
+        before = turns[run.turn - 1][1]
+        offer = ""
+        for each in beside:  # the nearest one that is whole
+            said = before[each.start : each.end] if each.family == "proposal" else ""
+            if len(said.split()) >= _LEAST_WORDS and _ends_clause(before, each.end):
+                offer = said
+        title = _option(found.text, before) if len(found.text.split()) <= _FEW else ""
+        if offer and not title:
+            title = offer if _only_accepts(text, before.replace(offer, "")) else ""
+            why = found.why if title else f"{found.why}; offered before: {one_line(offer)}"
     return replace(
         found,
         title=one_line(title) if title and title not in found.text else found.title,
+        why=why,
         rationale=" ".join(texts("reason"))[:300],
         alternatives=tuple(dict.fromkeys(each for each in texts("rejected") if len(each) > 1)),
+    )
+
+
+def _only_accepts(text: str, others: str) -> bool:
+    """Say whether a message is a few words which name nothing: no number, and nothing else that was said."""
+    own = words(text)
+    return (
+        len(text.split()) <= _FEW
+        and len(own) <= _TELLING
+        and not any(map(str.isdigit, text))
+        and not shared(text, others)
     )
 
 

@@ -208,6 +208,40 @@ def test_a_proposal_that_is_taken_up_gives_the_title() -> None:
     assert (found.title, found.alternatives) == ("Store the amounts as `cents`", ("as floats",))
 
 
+@pytest.mark.parametrize(
+    ("said", "taken", "title"),
+    [
+        ("fine, do that", "do that", "Add a table for it"),
+        ("a package then, we deploy it apart", "a package then", "A package then"),
+        ("make it 3 tables", "make it 3 tables", "Make it 3 tables"),
+    ],
+)
+def test_a_proposal_takes_the_place_of_words_that_only_accept_it(said: str, taken: str, title: str) -> None:
+    reader = {"put it into `api.py`": "prop", "add a table for it": "prop", "so that": "prop", taken: "dec"}
+    offered = "A: I could put it into `api.py` or a new package `worker`, or add a table for it. So that"
+    assert only(offered, f"U: {said}", reader=reader).title == title
+
+
+def test_a_proposal_that_is_cut_off_gives_no_title() -> None:
+    reader = {"put the worker into": "prop", "do that": "dec"}
+    found = only("A: I could put the worker into `api.py` or elsewhere.", "U: yes, do that", reader=reader)
+    assert found.title == "Do that"
+
+
+def test_a_reason_is_that_of_the_statement_beside_which_it_stands() -> None:
+    words = "Let's do 5 retries for email. Invoices must never be retried, someone has to look at it."
+    invoices = "Invoices must never be retried, someone has to look at it"
+    reader = {"do 5 retries for email": "dec", invoices: "std"}
+    whole, cut = {"someone has to look at it": "why"}, {"do 5 retries for email": "dec", "to look": "why"}
+    for more in (reader, {**reader, **whole}, cut):
+        found = {one.kind: one for one in extract(talk(f"U: {words}"), FakeReader(more))}
+        assert found[Proposal.DECISION].rationale == ""
+    own = {"do 5 retries": "dec", "the provider is slow": "why"}
+    assert only("U: We do 5 retries, as the provider is slow today.", reader=own).rationale == (
+        "as the provider is slow today"
+    )
+
+
 def test_tools_and_attachments_are_not_read() -> None:
     words = "We decided to delete everything."
     turn = Turn(
