@@ -319,14 +319,17 @@ OPERATIONS: tuple[Operation, ...] = (
             (Argument("approve", help="Register it; repeatable.", metavar="ID", many=True),
                 Argument(
                     "reject", help="Reject; do not suggest it again; repeatable.", metavar="ID", many=True),
-                Argument("merge", Type.PAIR, "It equals a registered one; repeatable.",
+                Argument("merge", Type.PAIR, "It equals a registered one, or is its end; repeatable.",
                     metavar="ID INTO", many=True),
+                Argument("revise", Type.PAIR, "It takes the place of a decision; repeatable.",
+                    metavar="ID DECISION", many=True),
                 Argument(
                     "titles", Type.PAIR, "Reword it; repeatable.", "--title", metavar="ID TEXT", many=True),
                 Argument("approve_above", Type.SHARE, "Approve all of at least this confidence."),
                 Argument("only_list", Type.FLAG, "List, and ask nothing.", "--list"), _PROJECT),
             ("forgekit review --list", "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
                 "forgekit review --merge can_3f9a1c2b7d10 dec_b34bfcd74276",
+                "forgekit review --revise can_3f9a1c2b7d10 dec_b34bfcd74276",
                 'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres"',
                 "forgekit review --approve-above 0.9"), "reviewed", writes=True,
             more="On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes "

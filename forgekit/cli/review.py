@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from forgekit.insight.conventions import Life
     from forgekit.model.entities import Candidate, Decision
 
-_ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+_ANSWERS = "y registers, e rewords, m merges, r revises, n rejects, s skips, q ends"
+_OF_CONVENTIONS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
 _CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisses, s skips, q ends"
 
 
@@ -40,7 +41,7 @@ def review(call: Call) -> None:
     from forgekit.filing import review
 
     options, forge, project, approve_above = call.options, call.forge, call["project"], call["approve_above"]
-    named = any(call[name] for name in ("approve", "reject", "merge", "titles"))
+    named = any(call[name] for name in ("approve", "reject", "merge", "revise", "titles"))
     answering = named or approve_above is not None
     if call["only_list"] and answering:
         raise UsageError("--list answers nothing; leave it out, or the answers")
@@ -87,15 +88,18 @@ def _given(call: Call) -> Answers:
         (_candidate(forge, name), forge.resolve(into, Kind.DECISION, Kind.THREAD))
         for name, into in call["merge"] or ()
     )
+    revised = tuple(
+        (_candidate(forge, name), forge.resolve(old, Kind.DECISION)) for name, old in call["revise"] or ()
+    )
     approved = frozenset(_candidate(forge, name) for name in call["approve"] or ())
     if approve_above is not None:
-        others = rejected | {candidate for candidate, _ in merged}
+        others = rejected | {candidate for candidate, _ in (*merged, *revised)}
         sure = (
             item for item in waiting(forge, call["project"]) if item.candidate.confidence >= approve_above
         )
         approved |= {one for item in sure for one in item.ids} - others
     titles = tuple((_candidate(forge, name), text) for name, text in call["titles"] or ())
-    return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
+    return Answers(approve=approved, reject=rejected, merge=merged, revise=revised, titles=titles)
 
 
 def _ready_text(life: Life) -> str:
@@ -128,7 +132,7 @@ def _ask_conventions(call: Call, rows: Sequence[Life]) -> None:
             elif reply == "m" and (into := console.ask("into: ")):
                 written(conventions.merge(forge, name, into, options=options), call)
             else:
-                console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
+                console.info(f"{str(reply)[:40]!r} is no answer: {_OF_CONVENTIONS}")
                 continue
             break
         if reply in {None, "q"}:
@@ -183,6 +187,7 @@ def _list(found: list[Waiting], call: Call) -> None:
     if call.printed_json(found, "waiting"):
         return
     from forgekit.conventions import waiting
+    from forgekit.filing.review import seen
 
     for item in found:
         candidate, same = item.candidate, ""
@@ -192,6 +197,10 @@ def _list(found: list[Waiting], call: Call) -> None:
         title = console.one_line(candidate.candidate)
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
+        for one in seen(call.forge, item).alike:
+            if item.same is None:
+                state = f"{short_id(one.kind, one.id)}  {one.status.value}"
+                console.data(f"  alike: {state}  {console.one_line(one.title)}; {_would(item)}")
     conventions = waiting(call.forge, project=call["project"])
     ready = f" and {console.count(len(conventions.rows), 'convention')}" if conventions.rows else ""
     console.info(f"{console.count(len(found), 'candidate')}{ready} waiting")
@@ -223,7 +232,7 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
     from forgekit.filing.review import Answers
 
-    while (reply := console.ask_key("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
+    while (reply := console.ask_key("y/e/m/r/n/s/q [s]: ")) not in {None, "q"}:
         if reply in {"", "s"}:
             return Answers()
         if reply == "y":
@@ -237,13 +246,30 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
             if text and statement(text):
                 return Answers(approve=item.ids, titles=tuple((one, text) for one in item.ids))
             console.info("nothing is left of that as a text")
-        elif reply == "m":
-            into = _target(forge, around)
-            if into is not None:
-                return Answers(merge=tuple((one, into) for one in item.ids))
+        elif reply in {"m", "r"}:
+            answers = _joined(forge, item, around, revise=reply == "r")
+            if answers is not None:
+                return answers
         else:
             console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
     return None
+
+
+def _joined(forge: Forge, item: Waiting, around: Seen, *, revise: bool) -> Answers | None:
+    """Ask what a candidate is merged into, or is the revision of; None where it cannot be."""
+    from forgekit.filing.review import Answers, refusal
+    from forgekit.model.entities import Decision, Thread
+
+    into = _target(forge, around)
+    found = forge.registry().get(into) if into is not None else None
+    if not isinstance(found, (Decision, Thread)):
+        return None
+    if why := refusal(item.candidate, found, revise=revise, same=item.same):
+        console.info(why)
+        return None
+    if not revise:
+        return Answers(merge=tuple((one, found.id) for one in item.ids))
+    return Answers(revise=((item.candidate.id, found.id),), approve=frozenset(item.again))
 
 
 def _target(forge: Forge, around: Seen) -> EntityId | None:
@@ -283,7 +309,20 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
         for number, found in enumerate(around.alike, 1)
     ]
     shown = {f"  {key}": " ".join(text.split()) for key, text in lines.items() if text}
-    console.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
+    would = {"  would": _would(item)} if alike else {}
+    console.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered", **would})
+
+
+def _would(item: Waiting) -> str:
+    """Return what answers would do with a decision or thread that is alike."""
+    from forgekit.archives.conversations import STATUS
+
+    status = STATUS.get(item.candidate.proposes)
+    joins = "says that it still holds" if status is None else "adds the conversation"
+    if status is not None and status.ended:
+        joins = f"makes it {status.value}"
+    with_y = f"y too {joins}" if item.same is not None else "y registers another one"
+    return f"m {joins}, {'r puts this in its place, ' if status is None else ''}{with_y}"
 
 
 def _times(item: Waiting) -> str:

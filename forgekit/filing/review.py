@@ -7,8 +7,9 @@ registered as an ended one. The answer stays with the candidate, so that it is n
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count, islice
 
@@ -22,6 +23,7 @@ from forgekit.model.entities import (
     CandidateStatus,
     Conversation,
     Decision,
+    DecisionStatus,
     Entity,
     Proposal,
     Thread,
@@ -42,6 +44,7 @@ AROUND = 200
 """Characters shown before and after a quote."""
 ALIKE = 3
 _LOOKED_AT = 20
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,13 +85,15 @@ class Answers:
     """A person's answers, by candidate.
 
     Attributes:
-        merge: (candidate, decision or thread with the same content).
+        merge: (candidate, decision or thread with the same content, or the thread whose end it is).
+        revise: (candidate, decision whose place it takes).
         titles: the text to register instead of the candidate's.
     """
 
     approve: frozenset[EntityId] = frozenset()
     reject: frozenset[EntityId] = frozenset()
     merge: tuple[tuple[EntityId, EntityId], ...] = ()
+    revise: tuple[tuple[EntityId, EntityId], ...] = ()
     titles: tuple[tuple[EntityId, str], ...] = ()
 
     def and_(self, more: Answers) -> Answers:
@@ -97,6 +102,7 @@ class Answers:
             approve=self.approve | more.approve,
             reject=self.reject | more.reject,
             merge=(*self.merge, *more.merge),
+            revise=(*self.revise, *more.revise),
             titles=(*self.titles, *more.titles),
         )
 
@@ -263,11 +269,11 @@ def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision
 def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) -> Reviewed:
     """Apply a person's answers in one commit.
 
-    Raises NotFoundError, UsageError for two answers to one candidate, and TransitionError for a candidate
-    that was answered before, for one that repeats a decision that is no longer active, and for the end of a
-    thread that was reopened later.
+    Raises NotFoundError, UsageError for two answers to one candidate and for what `refusal` refuses, and
+    TransitionError for a candidate that was answered before, for one that repeats a decision that is no
+    longer active, and for the end of a thread that was reopened later.
     """
-    given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
+    given = [*answers.approve, *answers.reject, *(key for key, _ in (*answers.merge, *answers.revise))]
     if len(given) != len(set(given)):
         raise UsageError("one candidate has two answers; give each candidate one")
     outcome = forge.commit(lambda: _decide(forge, answers), options)
@@ -284,18 +290,17 @@ def _decide(forge: Forge, answers: Answers) -> Change:
     known = _by_text(registry)
     now = forge.now()
     titles = dict(answers.titles)
-    named = {*titles, *answers.approve, *answers.reject, *(key for key, _ in answers.merge)}
+    named = {
+        *titles,
+        *answers.approve,
+        *answers.reject,
+        *(key for key, _ in (*answers.merge, *answers.revise)),
+    }
     candidates = {key: _waiting(registry, key, titles.get(key)) for key in sorted(named)}
-    writes: dict[EntityId, Entity] = {}
-    answered = dict(candidates)
+    writes, ended = _joined(registry, answers, candidates, known, now)
+    answered = {**candidates, **ended}
     for key in answers.reject:
         answered[key] = replace(candidates[key], status=CandidateStatus.REJECTED)
-    for key, target in sorted(answers.merge):
-        into = writes.get(target) or registry.get(target)
-        if not isinstance(into, (Decision, Thread)):
-            raise NotFoundError("decision or thread", target)
-        writes[target] = _merged(into, _dated(candidates[key], now))
-        answered[key] = replace(candidates[key], status=CandidateStatus.MERGED, became=target)
     for key in sorted(answers.approve, key=lambda key: (candidates[key].created_at, key)):
         found = candidates[key]
         same = known.get(_key(found))
@@ -324,6 +329,85 @@ def _decide(forge: Forge, answers: Answers) -> Change:
             *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered.values()})),
             *superseding(entities),
         ),
+    )
+
+
+def _joined(
+    registry: Registry,
+    answers: Answers,
+    candidates: Mapping[EntityId, Candidate],
+    known: dict[tuple[Kind, EntityId, str], EntityId],
+    now: Instant,
+) -> tuple[dict[EntityId, Entity], dict[EntityId, Candidate]]:
+    """Return what merged candidates and revisions write, and these candidates; add revisions to `known`."""
+    writes: dict[EntityId, Entity] = {}
+    answered: dict[EntityId, Candidate] = {}
+    for key, target in sorted(answers.merge):
+        into = writes.get(target) or registry.get(target)
+        if not isinstance(into, (Decision, Thread)):
+            raise NotFoundError("decision or thread", target)
+        if why := refusal(candidates[key], into, revise=False):
+            raise UsageError(why)
+        writes[target] = _merged(into, _dated(candidates[key], now))
+        answered[key] = replace(candidates[key], status=CandidateStatus.MERGED, became=target)
+    for key, target in sorted(answers.revise):
+        old = writes.get(target) or registry.get(target)
+        if not isinstance(old, Decision):
+            raise NotFoundError("decision", target)
+        same = known.get(_key(candidates[key]))
+        if why := refusal(candidates[key], old, revise=True, same=same):
+            raise UsageError(why)
+        new = _revision(old, _dated(candidates[key], now))
+        writes[old.id] = replace(
+            old,
+            status=DecisionStatus.REVISED,
+            superseded_by=new.id,
+            revised_in=candidates[key].conversation_id,
+        )
+        writes[new.id] = new
+        known[_key(candidates[key])] = new.id
+        answered[key] = replace(candidates[key], status=CandidateStatus.APPROVED, became=new.id)
+    return writes, answered
+
+
+def refusal(
+    candidate: Candidate, target: Decision | Thread, *, revise: bool, same: EntityId | None = None
+) -> str:
+    """Say why a candidate is not merged into a decision or thread, or not its revision; "" where it is.
+
+    Args:
+        same: the registered entity with the candidate's text.
+    """
+    name, into = short_id(Kind.CANDIDATE, candidate.id), short_id(target.kind, target.id)
+    if not revise:
+        other = set(_NUMBER.findall(candidate.candidate)) - set(_NUMBER.findall(target.title))
+        if not other or not isinstance(target, Decision) or target.status.ended:
+            return ""
+        said = ", ".join(sorted(other))
+        return f"{into} does not say {said}, as {name} does; if that is a change, revise it: r, or --revise"
+    if not isinstance(target, Decision) or not candidate.proposes.decides:
+        return f"only a decision is revised, and only by one: {name} is no revision of {into}"
+    if target.status.ended:
+        return f"{into} is {target.status.value}; approve {name} instead"
+    if same is not None:
+        by = short_id(Kind.DECISION, same)
+        return f"{by} says so already; `forgekit decision supersede {into} --by {by}`, then merge {name}"
+    return ""
+
+
+def _revision(old: Decision, candidate: Candidate) -> Decision:
+    """Return the decision that a candidate puts in another's place: its words, the other's fields."""
+    new = decision_from(candidate)
+    return replace(
+        old,
+        decision_id=new.id,
+        decision=new.decision,
+        originated_in=new.originated_in,
+        conversation_ids=new.conversation_ids,
+        alternatives_rejected=new.alternatives_rejected or old.alternatives_rejected,
+        created_at=new.created_at,
+        last_validated=new.last_validated,
+        body=new.body,
     )
 
 

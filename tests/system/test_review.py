@@ -45,11 +45,11 @@ def waiting(
     return names
 
 
-ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+ANSWERS = "y registers, e rewords, m merges, r revises, n rejects, s skips, q ends"
 CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisses, s skips, q ends"
 KEYS = "1/2/b/d/s/q [s]: "
 HEAD = f"3 candidates waiting: {ANSWERS}; Ctrl-C writes nothing\n"
-ASK = "y/e/m/n/s/q [s]: "
+ASK = "y/e/m/r/n/s/q [s]: "
 QUEUE, RPC, RETRY = (
     "We decided to use Postgres for the job queue",
     "We decided on gRPC between the services",
@@ -71,6 +71,7 @@ there, and everybody knows it. Redis would be one more thing to run.
   because   it is already there, and everybody knows it
   found by  read as a decision
   alike     1. {names["decision"]}  active  Use Postgres for the queue
+  would     m says that it still holds, r puts this in its place, y registers another one
 """,
         f"""
 2/3  {names[RPC]}  0.88  decision

@@ -12,7 +12,16 @@ from forgekit.errors import UsageError
 from forgekit.filing import review
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
-from forgekit.model.entities import Candidate, CandidateStatus, DecisionStatus, Entity, Project, Proposal
+from forgekit.model.entities import (
+    Candidate,
+    CandidateStatus,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Project,
+    Proposal,
+    Thread,
+)
 from forgekit.store import Change, Store
 from forgekit.times import Instant
 
@@ -120,3 +129,43 @@ def test_what_shares_half_of_its_words_is_alike(repository: Path) -> None:
     forge = opened(repository, half, less, found)
     [waiting] = review.waiting(forge)
     assert review.seen(forge, waiting).alike == (half,)
+
+
+OLD, NEW = "The session lifetime is 14 days", "The session lifetime is 30 days"
+
+
+def test_what_says_another_number_revises_and_does_not_validate(repository: Path) -> None:
+    standing, found = replace(decision(OLD), tags=("auth",)), candidate(NEW, LATER)
+    forge = opened(repository, standing, found)
+    with pytest.raises(UsageError, match=r"does not say 30.*--revise"):
+        review.answer(forge, review.Answers(merge=((found.id, standing.id),)))
+    done = review.answer(forge, review.Answers(revise=((found.id, standing.id),)))
+    old, new = sorted((e for e in done.entities if isinstance(e, Decision)), key=lambda e: e.created_at)
+    assert (old.id, old.status, old.superseded_by) == (standing.id, DecisionStatus.REVISED, new.id)
+    assert (new.decision, new.status, new.tags, new.originated_in) == (
+        NEW,
+        DecisionStatus.ACTIVE,
+        ("auth",),
+        TALK,
+    )
+    (answered,) = done.answered
+    assert (answered.status, answered.became) == (CandidateStatus.APPROVED, new.id)
+
+
+def test_only_an_active_decision_is_revised(repository: Path) -> None:
+    ended, found = replace(decision(OLD), status=DecisionStatus.INVALIDATED), candidate(NEW, LATER)
+    with pytest.raises(UsageError, match="is invalidated"):
+        review.answer(opened(repository, ended, found), review.Answers(revise=((found.id, ended.id),)))
+
+
+def test_the_end_of_a_thread_is_applied_to_the_thread_that_is_alike(repository: Path) -> None:
+    asked = replace(candidate("Which SSO provider do we take?"), proposes=Proposal.THREAD_OPEN)
+    told = replace(candidate("The SSO provider is settled", LATER), proposes=Proposal.THREAD_RESOLVED)
+    forge = opened(repository, asked, told)
+    (thread,) = approved(forge, asked).entities
+    (item,) = review.waiting(forge)
+    assert review.seen(forge, item).alike == (thread,)
+    (ended,) = review.answer(forge, review.Answers(merge=((told.id, thread.id),))).entities
+    assert isinstance(ended, Thread)
+    assert (ended.id, ended.status.value, ended.resolved_in) == (thread.id, "resolved", TALK)
+    assert "The SSO provider is settled" in ended.body
