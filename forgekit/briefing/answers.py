@@ -34,7 +34,7 @@ from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared, words
 from forgekit.threads import active
-from forgekit.times import Instant, format_date, parse_day
+from forgekit.times import UNKNOWN, Instant, format_date, parse_day
 
 E = TypeVar("E", Decision, Thread)
 
@@ -76,9 +76,10 @@ class AnswerSources:
 
 def decision_line(decision: Decision) -> str:
     """Return one line on a decision."""
+    decided = "" if decision.created_at == UNKNOWN else "decided "
     return (
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
-        f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
+        f"(tier {decision.tier_words}, {decision.status.value}, {decided}{format_date(decision.created_at)})"
         f"{unsettled(decision)}"
     )
 

@@ -1,7 +1,7 @@
 """Candidates: proposed by agents, and answered by people who approve, merge, reject or reword them.
 
-An approved candidate becomes a decision or a thread that names its conversation, dated by its turn, or by the
-approval where the turn has no date. The end of a thread ends the registered thread of that title, else it is
+An approved candidate becomes a decision or a thread that names its conversation, dated by its turn; without a
+date it has none. The end of a thread ends the registered thread of that title, else it is
 registered as an ended one. The answer stays with the candidate, so that it is not offered again.
 """
 
@@ -36,7 +36,7 @@ from forgekit.model.rules import statement, with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.transcript import Message, read_messages
 from forgekit.text.words import words
-from forgekit.times import UNKNOWN, Instant
+from forgekit.times import UNKNOWN
 
 CONFIDENCE = 0.5
 """Of what an agent proposes: nobody has measured how often it is right."""
@@ -288,7 +288,6 @@ def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) ->
 def _decide(forge: Forge, answers: Answers) -> Change:
     registry = forge.registry()
     known = _by_text(registry)
-    now = forge.now()
     titles = dict(answers.titles)
     named = {
         *titles,
@@ -297,18 +296,18 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         *(key for key, _ in (*answers.merge, *answers.revise)),
     }
     candidates = {key: _waiting(registry, key, titles.get(key)) for key in sorted(named)}
-    writes, ended = _joined(registry, answers, candidates, known, now)
+    writes, ended = _joined(registry, answers, candidates, known)
     answered = {**candidates, **ended}
     for key in answers.reject:
         answered[key] = replace(candidates[key], status=CandidateStatus.REJECTED)
     for key in sorted(answers.approve, key=lambda key: (candidates[key].created_at, key)):
         found = candidates[key]
         same = known.get(_key(found))
-        dated, standing = _dated(found, now), writes.get(same) or registry.get(same) if same else None
+        standing = writes.get(same) or registry.get(same) if same else None
         if isinstance(standing, (Decision, Thread)):
-            made = _merged(standing, dated)
+            made = _merged(standing, found)
         else:
-            made = decision_from(dated) if found.proposes.decides else thread_from(dated, dated)
+            made = decision_from(found) if found.proposes.decides else thread_from(found, found)
         known.setdefault(_key(found), made.id)
         writes[made.id] = made
         answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
@@ -337,7 +336,6 @@ def _joined(
     answers: Answers,
     candidates: Mapping[EntityId, Candidate],
     known: dict[tuple[Kind, EntityId, str], EntityId],
-    now: Instant,
 ) -> tuple[dict[EntityId, Entity], dict[EntityId, Candidate]]:
     """Return what merged candidates and revisions write, and these candidates; add revisions to `known`."""
     writes: dict[EntityId, Entity] = {}
@@ -348,7 +346,7 @@ def _joined(
             raise NotFoundError("decision or thread", target)
         if why := refusal(candidates[key], into, revise=False):
             raise UsageError(why)
-        writes[target] = _merged(into, _dated(candidates[key], now))
+        writes[target] = _merged(into, candidates[key])
         answered[key] = replace(candidates[key], status=CandidateStatus.MERGED, became=target)
     for key, target in sorted(answers.revise):
         old = writes.get(target) or registry.get(target)
@@ -357,7 +355,7 @@ def _joined(
         same = known.get(_key(candidates[key]))
         if why := refusal(candidates[key], old, revise=True, same=same):
             raise UsageError(why)
-        new = _revision(old, _dated(candidates[key], now))
+        new = _revision(old, candidates[key])
         writes[old.id] = replace(
             old,
             status=DecisionStatus.REVISED,
@@ -423,10 +421,6 @@ def _waiting(registry: Registry, key: EntityId, title: str | None) -> Candidate:
     if not (text := statement(title)):
         raise UsageError("a candidate needs a text; give --title TEXT")
     return replace(found, candidate=text)
-
-
-def _dated(candidate: Candidate, now: Instant) -> Candidate:
-    return replace(candidate, created_at=now) if candidate.created_at == UNKNOWN else candidate
 
 
 def _merged(known: Decision | Thread, candidate: Candidate) -> Decision | Thread:

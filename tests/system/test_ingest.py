@@ -16,6 +16,7 @@ from repositories import files, git, in_turn, new_repository
 
 from forgekit import threads
 from forgekit.archives.read import ImportOptions
+from forgekit.briefing.answers import decision_line
 from forgekit.errors import RuleError, TransitionError
 from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
@@ -538,14 +539,16 @@ def test_a_time_that_nobody_said_is_unknown(repository: Path) -> None:
     assert file(repository, UNDATED, project="Nexus", with_text=True).commits == []
 
 
-def test_what_nobody_dated_is_registered_at_its_approval(repository: Path) -> None:
+def test_what_nobody_dated_has_no_date_after_its_approval(repository: Path) -> None:
     file(repository, UNDATED, project="Nexus")
     forge = opened(repository)
     found = frozenset(one.candidate.id for one in review.waiting(forge))
     review.answer(forge, review.Answers(approve=found))
     registry = opened(repository).registry()
-    assert {one.created_at for one in registry.decisions} == {START + 30 * DAY}
+    assert {(one.created_at, one.last_validated) for one in registry.decisions} == {(UNKNOWN, UNKNOWN)}
     assert {one.created_at for one in registry.candidates} == {UNKNOWN}
+    assert decision_line(registry.decisions[0]).endswith("active, no date)")
+    assert [str(problem) for problem in check(opened(repository)).problems] == []
 
 
 def test_a_better_export_brings_the_time(repository: Path) -> None:
