@@ -140,6 +140,8 @@ def revise(
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
 
+    The new one is of the conversation that is given, else of none, and has no context.
+
     Raises TransitionError when it is out of force, RuleError when the text is taken or too long.
     """
     key = forge.resolve(name, Kind.DECISION)
@@ -149,24 +151,23 @@ def revise(
         old = require_active(registry, registry.expect(Decision, key))
         where = origin_of(forge, registry, old.project_name, conversation, at)
         source, moment = where.conversation, where.at
-        origin = source or old.originated_in
-        new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
+        new_id = decision_id(old.project_uuid, line, source or EntityId(""), moment)
         if new_id == old.id or match_key(line) == match_key(old.decision):
             raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
         titled = _titled(forge, line, old.project_uuid)
-        same = (d for d in titled if d.originated_in == origin and not d.status.ended)
+        same = (d for d in titled if d.originated_in in {source, old.originated_in} and not d.status.ended)
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (require_active(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
-        body, _ = conflicting_edits.taken(old.body)
+        body = with_section(conflicting_edits.taken(old.body)[0], "Context", "")
         if rationale is not None:
             body = with_section(body, "Rationale", rationale)
         new = replace(
             _with_tier(old, tier),
             decision_id=new_id,
             decision=line,
-            originated_in=origin,
-            conversation_ids=(origin,) if origin else (),
+            originated_in=source,
+            conversation_ids=(source,) if source else (),
             created_at=moment,
             last_validated=moment,
             body=body,

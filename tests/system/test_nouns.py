@@ -101,13 +101,30 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
     supersede = f"`forgekit decision supersede {dec(first)} --by {dec(other)}`"
     assert said == f"{dec(other)} says so already; {supersede}"
     second = decisions.revise(forge, first, "Use Kafka").entity.id
-    said = refused(forge, TransitionError, lambda: decisions.revise(forge, second, "Use NATS"))
+
+    def back() -> object:
+        return decisions.revise(forge, second, "Use NATS", conversation=talk)
+
+    said = refused(forge, TransitionError, back)
     assert said == (
         f"{dec(first)} is revised; in its place: {dec(second)}; "
         "to record the same text again pass another --conversation"
     )
     elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
     assert decisions.revise(forge, second, "Use NATS", conversation=elsewhere).entity.id != first
+
+
+def test_a_revision_by_hand_has_no_source_but_the_one_that_is_given(forge: Forge, talk: str) -> None:
+    old = decisions.create(
+        forge, "Sessions live 14 days", conversation=talk, rationale="It is usual.", context="Turn 3: 14 days"
+    ).entity.id
+    new = decisions.revise(forge, old, "Sessions live 60 days").entity
+    assert isinstance(new, Decision)
+    assert (new.originated_in, new.conversation_ids, new.context) == (None, (), "")
+    assert new.rationale == "It is usual."
+    later = decisions.revise(forge, new.id, "Sessions live 30 days", conversation=talk).entity
+    assert isinstance(later, Decision)
+    assert later.conversation_ids == (later.originated_in,) == (talk,)
 
 
 def test_a_revision_makes_no_twin(forge: Forge) -> None:
