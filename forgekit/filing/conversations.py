@@ -792,7 +792,8 @@ def _report(
         report.counts["unplaced"] += one.project_from == "nothing"
         if project and one.project_from == "registry" and conversation.project_name != project:
             report.elsewhere[conversation.project_name] += 1
-        report.redacted.update(unpacked.redacted)
+        if one.state != "unchanged":
+            report.redacted.update(unpacked.redacted)
     return report
 
 

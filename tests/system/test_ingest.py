@@ -297,6 +297,7 @@ def test_secrets_reach_no_object_of_git(repository: Path) -> None:
     report = file(repository, replace(talk, turns=(*talk.turns[:-1], last)), with_text=True)
     assert report.outcome.commit is not None
     assert sum(report.redacted.values()) >= 200
+    assert not file(repository, replace(talk, turns=(*talk.turns[:-1], last)), with_text=True).redacted
     listed = git(repository, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     blobs = [line.split()[0] for line in listed.splitlines() if not line.endswith("tree")]
     held = "".join(git(repository, "cat-file", "-p", blob) for blob in blobs)
