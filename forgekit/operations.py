@@ -411,7 +411,8 @@ OPERATIONS: tuple[Operation, ...] = (
                 Argument("external_id", help="The platform's own id of it.", metavar="UUID"), _AT),
             ('forgekit conversation new "Storage layer" --project "The Nexus" --at 2026-03-04T10:00Z',)),
         _edit("conversation", "forgekit.projects:describe", '--project "The Nexus"', _TITLE, _CONTENT,
-            _PROJECT._replace(help="Its project; decisions and threads stay in theirs."), _NEW_TAGS),
+            _PROJECT._replace(help="Its project; its text, lineage and waiting candidates move along, "
+                "its decisions and threads stay in theirs."), _NEW_TAGS),
         *_reading("thread"),
         _writing("thread new", "Register a thread.", "forgekit.threads:create",
             (_positional("title", Type.STATEMENT, "The question, one line; `-` reads standard input."),

@@ -219,8 +219,8 @@ def ingest(call: Call) -> None:
     for name, number in report.elsewhere.items():
         stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
         console.info(
-            f"{stay} in {name!r}, as the registry has it; to move it, `git revert` the commit that filed it "
-            "and ingest again"
+            f"{stay} in {name!r}, as the registry has it; "
+            "`forgekit conversation edit ID --project NAME` moves one, with what waits for review"
         )
 
 
@@ -318,10 +318,14 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
     console.info(f"ingest: {', '.join(parts)}; {', '.join(filed)}: {done(report.outcome)}{last}")
     if counts["unplaced"]:
         conversations = console.count(counts["unplaced"], "conversation")
-        undo = "after a `git revert`, " if report.commits else ""
+        move = (
+            "`forgekit conversation edit ID --project NAME` moves one; before an ingest, "
+            if report.commits
+            else ""
+        )
         console.info(
-            f"nothing names the project of {conversations}: {undo}give [projects] patterns in forgekit.toml "
-            "or --project NAME, and ingest again"
+            f"nothing names the project of {conversations}: {move}[projects] patterns in forgekit.toml or "
+            "--project NAME give it"
         )
     from forgekit.model.entities import ConventionStatus
 

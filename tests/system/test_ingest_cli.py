@@ -33,8 +33,8 @@ TEXTS = (
 )
 
 UNSORTED = (
-    "nothing names the project of 1 conversation: after a `git revert`, give [projects] patterns in "
-    "forgekit.toml or --project NAME, and ingest again"
+    "nothing names the project of 1 conversation: `forgekit conversation edit ID --project NAME` moves one; "
+    "before an ingest, [projects] patterns in forgekit.toml or --project NAME give it"
 )
 
 
@@ -72,8 +72,8 @@ def test_a_conversation_stays_where_it_was_filed_until_that_is_undone(
     told = cli("ingest", "claude", str(exported))
     assert (told.err.splitlines()[0], told.err.splitlines()[2]) == ("new project 'Unsorted'", UNSORTED)
     stays = (
-        "1 conversation stays in 'Unsorted', as the registry has it; to move it, `git revert` the commit "
-        "that filed it and ingest again\n"
+        "1 conversation stays in 'Unsorted', as the registry has it; "
+        "`forgekit conversation edit ID --project NAME` moves one, with what waits for review\n"
     )
     for options in ((), ("--json",)):
         told = cli("ingest", "claude", str(exported), "--project", "Nexus", *options)
