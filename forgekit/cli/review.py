@@ -189,15 +189,19 @@ def _list(found: list[Waiting], call: Call) -> None:
     from forgekit.conventions import waiting
     from forgekit.filing.review import seen
 
+    last = ""
     for item in found:
-        candidate, same = item.candidate, ""
+        candidate, same, around = item.candidate, "", seen(call.forge, item)
+        if candidate.conversation_id != last:
+            last = candidate.conversation_id
+            console.data(f"{short_id(Kind.CONVERSATION, last)}  {console.one_line(around.title)}".rstrip())
         if item.same is not None:
             kind = Kind.DECISION if candidate.proposes.decides else Kind.THREAD
             same = f"  [registered as {short_id(kind, item.same)}]"
         title = console.one_line(candidate.candidate)
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
-        for one in seen(call.forge, item).alike:
+        for one in around.alike:
             if item.same is None:
                 state = f"{short_id(one.kind, one.id)}  {one.status.value}"
                 console.data(f"  alike: {state}  {console.one_line(one.title)}; {_would(item)}")

@@ -36,7 +36,7 @@ from forgekit.model.rules import statement, with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.transcript import Message, read_messages
 from forgekit.text.words import words
-from forgekit.times import UNKNOWN
+from forgekit.times import UNKNOWN, Instant
 
 CONFIDENCE = 0.5
 """Of what an agent proposes: nobody has measured how often it is right."""
@@ -154,34 +154,35 @@ def propose(
 
 
 def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
-    """Return the candidates that wait for review: by conversation, those with the surest candidate first.
+    """Return the candidates that wait for review, as they were said: by conversation, the oldest first.
 
-    Candidates with one text are one item: the surest of them with the others as `again`.
+    Candidates with one text are one item, placed as the oldest: the surest with the others as `again`.
 
     Raises NotFoundError for an unknown project.
     """
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
     known = _by_text(registry)
+
+    def begun(candidate: Candidate) -> Instant:
+        talk = registry.get(candidate.conversation_id)
+        return talk.created_at if isinstance(talk, Conversation) else candidate.created_at
+
     found = sorted(
         (
             c
             for c in registry.candidates
             if c.status is CandidateStatus.WAITING and (owner is None or c.project_uuid == owner)
         ),
-        key=lambda c: (-c.confidence, c.id),
+        key=lambda c: (begun(c), c.conversation_id, c.turn, -c.confidence, c.id),
     )
     alike: dict[object, list[Candidate]] = defaultdict(list)
     for each in found:
         alike[each.proposes, _key(each)].append(each)
-    items = [
+    return [
         Waiting(candidate=first, same=known.get(_key(first)), again=tuple(one.id for one in others))
-        for first, *others in alike.values()
+        for first, *others in (sorted(some, key=lambda c: (-c.confidence, c.id)) for some in alike.values())
     ]
-    together: dict[EntityId, list[Waiting]] = defaultdict(list)
-    for item in items:
-        together[item.candidate.conversation_id].append(item)
-    return [item for some in together.values() for item in some]
 
 
 def _key(candidate: Candidate) -> tuple[Kind, EntityId, str]:

@@ -74,20 +74,20 @@ there, and everybody knows it. Redis would be one more thing to run.
   would     m says that it still holds, r puts this in its place, y registers another one
 """,
         f"""
-2/3  {names[RPC]}  0.88  decision
-  We decided on gRPC between the services
-  from      Nexus, {talk} turn 4, 2026-02-01, assistant
-  chat      Queue design
-  words     >>>We decided on gRPC between the services.<<<
-  found by  read as a decision
-  alike     nothing that is registered
-""",
-        f"""
-3/3  {names[RETRY]}  0.85  decision
+2/3  {names[RETRY]}  0.85  decision
   We chose to retry three times, with a pause
   from      Nexus, {talk} turn 3, 2026-02-01, user
   chat      Queue design
   words     Good. >>>We chose to retry three times, with a pause.<<<
+  found by  read as a decision
+  alike     nothing that is registered
+""",
+        f"""
+3/3  {names[RPC]}  0.88  decision
+  We decided on gRPC between the services
+  from      Nexus, {talk} turn 4, 2026-02-01, assistant
+  chat      Queue design
+  words     >>>We decided on gRPC between the services.<<<
   found by  read as a decision
   alike     nothing that is registered
 """,
@@ -99,10 +99,10 @@ def statuses(cli: Cli) -> dict[str, str]:
 
 
 def test_merge_reword_and_approve(waiting: dict[str, str], cli: Cli) -> None:
-    told = cli("review", stdin=b"m\n1\ne\nUse gRPC between services\ny\n")
+    told = cli("review", stdin=b"m\n1\ny\ne\nUse gRPC between services\n")
     into = f"{ASK}into, a number above or any name [1]: "
     assert told.err == (
-        f"{HEAD}{into}{ASK}text [{RPC}]: {ASK}review: 2 approved, 1 merged: committed as <commit>\n"
+        f"{HEAD}{into}{ASK}{ASK}text [{RPC}]: review: 2 approved, 1 merged: committed as <commit>\n"
     )
     shown, made = told.out[: -len(last := "".join(told.out.splitlines(keepends=True)[-3:]))], last
     assert shown == "".join(screens(waiting))

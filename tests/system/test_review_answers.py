@@ -96,18 +96,12 @@ def test_two_answers_to_one_candidate_are_refused(repository: Path, second: str)
     assert (forge.registry().get(found.id), forge.registry().decisions) == (found, [standing])
 
 
-def test_what_is_likelier_is_asked_first(repository: Path) -> None:
-    given = [candidate(f"Retry {n} times", confidence=n / 10) for n in (7, 9, 5, 6, 8)]
+def test_what_was_said_first_is_asked_first_by_conversation(repository: Path) -> None:
+    early = v8_named(PROJECT, "another talk", BORN)
+    given = [replace(candidate(f"Retry {n} times", confidence=n / 10), turn=n) for n in (9, 7, 5)]
+    given[0] = replace(given[0], conversation_id=early, created_at=Instant(BORN - DAY))
     waiting = review.waiting(opened(repository, *given))
-    assert [one.candidate.confidence for one in waiting] == [0.9, 0.8, 0.7, 0.6, 0.5]
-
-
-def test_candidates_of_one_conversation_follow_each_other(repository: Path) -> None:
-    other = v8_named(PROJECT, "another talk", BORN)
-    given = [candidate(f"Retry {n} times", confidence=n / 10) for n in (9, 7, 5)]
-    given[1] = replace(given[1], conversation_id=other)
-    waiting = review.waiting(opened(repository, *given))
-    assert [one.candidate.confidence for one in waiting] == [0.9, 0.5, 0.7]
+    assert [one.candidate.turn for one in waiting] == [9, 5, 7]
 
 
 def test_one_text_is_asked_once_and_one_answer_is_for_all(repository: Path) -> None:
