@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from forgekit.archives.labels import lists_kind
+from forgekit.archives.labels import field_named, lists_kind
 from forgekit.extraction.sentences import Sentence, is_quoted, sentences
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem
@@ -73,6 +73,7 @@ _OPEN = re.compile(
 """Labels of lists of threads; an agent also lists tasks, files and issues that it fixed."""
 _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uff1a]\*{0,2}\s+(?=\S)")
 """A label with its text on the same line."""
+_LISTED = re.compile(r"[,;]\s+|\s*\n\s*")
 _CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
 _CLAUSE_END = re.compile(r"[`*_]*\s*(?:[.,;:!?)\n\"\u2013\u2014\u3002\u201c\u201d\u00bb]|$)")
 _STOP = re.compile(r"[.!?]+\s|\n|\u3002")
@@ -189,9 +190,45 @@ def find(
 
 
 def labelled(text: str) -> Iterator[Find]:
-    """Yield what stands behind `Decision:`, and the items below `Decisions made:` or `Open questions:`."""
+    """Yield what stands behind `Decision:`, and the items below `Decisions made:` or `Open questions:`.
+
+    A sentence `Reason: ...` or `Alternatives: ...` that follows belongs to the decision.
+    """
+    last: Find | None = None
+    for one in _labelled(text):
+        if isinstance(one, Find):
+            yield from (last,) if last is not None else ()
+            last = one
+        elif last is not None and not text[last.end : one.start].strip():
+            name, words = one.field
+            if name == "rationale":
+                last = replace(last, rationale=" ".join(words.split()).rstrip("."))
+            else:
+                rejected = (each.strip(" .") for each in _LISTED.split(words))
+                last = replace(last, alternatives=tuple(dict.fromkeys(filter(None, rejected))))
+            last = replace(last, end=one.end, text=text[last.start : one.end])
+    yield from (last,) if last is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """A sentence behind the name of a field of decisions: place, name and words."""
+
+    start: int
+    end: int
+    field: tuple[str, str]
+
+
+def _labelled(text: str) -> Iterator[Find | _Beside]:
     for each in sentences(text):
         inline = _INLINE.match(each.raw)
+        name = field_named(inline["label"], "D") if inline and each.first else None
+        if inline and name in {"rationale", "alternatives"}:
+            end = each.start + len(each.raw)
+            words = text[each.start + inline.end() : end]
+            if not _PLACEHOLDER.fullmatch(words):
+                yield _Beside(each.start, end, (str(name), words))
+            continue
         if inline and each.first and lists_kind(inline["label"], "D") and not each.asks:
             start, words = each.start + inline.end(), each.raw[inline.end() :]
             if len(words.split()) >= _LEAST_WORDS and not _PLACEHOLDER.fullmatch(words):

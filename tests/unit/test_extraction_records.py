@@ -161,6 +161,16 @@ def test_what_is_labelled_as_a_decision_is_one() -> None:
     assert [found.text for found in labelled(text)] == ["we go with Hetzner."]
 
 
+def test_a_labelled_decision_has_the_labelled_reason_and_alternatives_behind_it() -> None:
+    text = "Decision: we go with Hetzner. Reason: no lock-in, cheap. Alternatives: AWS, Fly.io"
+    (found,) = labelled(text)
+    assert (found.title, found.rationale) == ("We go with Hetzner", "no lock-in, cheap")
+    assert found.alternatives == ("AWS", "Fly.io")
+    assert [one.rationale for one in labelled("Decision: we go with Hetzner. Let us see. Reason: a b c")] == [
+        ""
+    ]
+
+
 def test_what_is_not_probable_enough_is_left_out() -> None:
     turns = talk("U: The van it is!")
     assert extract(turns, FakeReader({"The van it is": "dec"}, share=0.4)) == ()
