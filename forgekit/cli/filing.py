@@ -327,6 +327,12 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
             f"nothing names the project of {conversations}: {move}[projects] patterns in forgekit.toml or "
             "--project NAME give it"
         )
+    _print_conventions(report)
+    if counts["waiting"]:
+        console.info("next: `forgekit review`")
+
+
+def _print_conventions(report: IngestReport) -> None:
     from forgekit.model.entities import ConventionStatus
 
     active = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
@@ -340,8 +346,6 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
     for each in report.decayed:
         name = short_id(Kind.CONVENTION, each.id)
         console.info(f"decayed, as no session used it lately: {name}  {console.one_line(each.title)}")
-    if counts["waiting"]:
-        console.info("next: `forgekit review`")
 
 
 _FROM = {

@@ -345,19 +345,16 @@ def status(found: Status, call: Call) -> None:
     console.data()
     kinds = [console.count(number, name, PLURALS.get(name)) for name, number in found.kinds if number]
     share = f" ({found.stale / found.active:.0%})" if found.active else ""
-    states = dict(found.conflicts)
     lines = {
         "entities": ", ".join(kinds) or "none",
         "decisions": _pairs(found.decisions),
         "open threads": _pairs(found.threads),
         "stale": f"{found.stale} of {found.active} active{share}",
-        "to settle": disagreements(found.open_conflicts, states.get("found", 0)),
+        "to settle": _to_settle(found),
         "to revalidate": str(found.revalidate),
     }
     if found.unsettled:
         lines["conflicting edits"] = f"{_paths(found.unsettled)}\n`forgekit check` says what to do"
-    if possible := states.get("possible"):
-        lines["to settle"] += f", {possible:,} possible"
     if found.candidates:
         lines["candidates"] = f"{found.candidates:,} waiting; `forgekit review`"
     lines["vectors"] = "none; `forgekit doctor` explains"
@@ -378,6 +375,13 @@ def status(found: Status, call: Call) -> None:
         console.table(columns, [_row(thread, columns) for thread in found.next_threads])
     if found.unreadable:
         console.info("`forgekit check` shows what is wrong with the files that could not be read")
+
+
+def _to_settle(found: Status) -> str:
+    states = dict(found.conflicts)
+    possible = states.get("possible")
+    known = disagreements(found.open_conflicts, states.get("found", 0))
+    return f"{known}, {possible:,} possible" if possible else known
 
 
 def _pairs(counts: Iterable[tuple[str, int]]) -> str:

@@ -522,14 +522,7 @@ def ingest(
     keep = None if with_text else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
     report = IngestReport()
     before = _decayed(forge)
-    shipped = forge.statement_reader
-    reader = None if isinstance(shipped, Missing) else shipped
-    if isinstance(shipped, TrainedReader):
-        reader = shipped.remembering(forge.catalogue)
-    if isinstance(shipped, Missing):
-        message = f"only records and labelled lists were read: {shipped.reason}"
-        problem = Problem(code="sentences-unread", message=message, fix=shipped.hint, severity=Severity.INFO)
-        report.problems.append(problem)
+    reader = _reader(forge, report)
 
     def read() -> Iterator[Unpacked]:
         number = 0
@@ -563,6 +556,17 @@ def ingest(
         forge.catalogue.refresh()
         report.decayed = [each for each in _decayed(forge) if each not in before]
     return report
+
+
+def _reader(forge: Forge, report: IngestReport) -> StatementReader | None:
+    """Return the reader of statements; where there is none, the report says so."""
+    found = forge.statement_reader
+    if isinstance(found, Missing):
+        message = f"only records and labelled lists were read: {found.reason}"
+        problem = Problem(code="sentences-unread", message=message, fix=found.hint, severity=Severity.INFO)
+        report.problems.append(problem)
+        return None
+    return found.remembering(forge.catalogue) if isinstance(found, TrainedReader) else found
 
 
 def _decayed(forge: Forge) -> list[Convention]:
