@@ -16,7 +16,7 @@ from forgekit.git.program import Program
 from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import called, ended_note, last_successor, since
-from forgekit.insight.question import Command, about, bears, chosen, read_question
+from forgekit.insight.question import Command, about, chosen, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.archive_record import (
@@ -29,10 +29,10 @@ from forgekit.model.archive_record import (
 from forgekit.model.entities import Archive, Conversation, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import CLOSE, Mode, Scored, search
+from forgekit.search import CLOSE, Scored, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
-from forgekit.text.words import relevant, shared, words
+from forgekit.text.words import relevant, shared
 from forgekit.threads import active
 from forgekit.times import UNKNOWN, Instant, format_date, parse_day
 
@@ -413,17 +413,8 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
-    names = {word for project in store.registry.projects for word in words(project.project_name)}
-    hits, known, ranked = {}, [], _searched(store, subject)
-    for scored in ranked.hits:
-        entity = store.registry.get(scored.hit.id)
-        if entity is None:
-            continue
-        text, cosine = f"{entity.title} {entity.body}", scored.cosine or 0.0
-        by_words = scored.named or ranked.mode is Mode.LEXICAL
-        if by_words or bears(subject, text, cosine, scored.score, names):
-            hits[entity.id] = scored.hit
-            known.append(entity)
+    hits = {scored.hit.id: scored.hit for scored in _searched(store, subject).hits}
+    known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]

@@ -7,12 +7,12 @@ any other question is a search.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from forgekit.text.words import needed, shared, stem, wide, words
+from forgekit.text.words import needed, stem, wide, words
 
 
 class Command(Enum):
@@ -111,31 +111,6 @@ def about(subject: str, text: str) -> bool:
     begun = {start for term in there for start in _starts(term)}
     common = sum(term in begun or not there.isdisjoint(_starts(term)) for term in wanted)
     return 0 < needed(wanted) <= common
-
-
-_NEAR, _NEAR_ENOUGH, _VERY_NEAR = 0.4, 0.25, 0.6
-"""The cosine or the score of a text that answers a question whose words it has not.
-
-Of 28 questions on public decision records none loses its answer by them.
-"""
-
-
-def bears(subject: str, text: str, cosine: float, score: float, names: Collection[str]) -> bool:
-    """Say whether a text that a search found bears on a question, and does not just resemble it.
-
-    Args:
-        subject: of the question.
-        text: with its title.
-        cosine: of both.
-        score: of the search, from words and meaning.
-        names: words of the names of projects; a text that shares nothing else must be very near.
-    """
-    if about(subject, text):
-        return True
-    common = shared(subject, text)
-    if common and set(common) <= set(names):
-        return cosine >= _VERY_NEAR
-    return cosine >= _NEAR or score >= _NEAR_ENOUGH
 
 
 def _terms(text: str) -> Iterable[str]:

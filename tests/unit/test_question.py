@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.insight.question import Command, about, bears, read_question
+from forgekit.insight.question import Command, about, read_question
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,3 @@ def test_reads_the_commands_and_takes_the_rest_for_a_search(
 )
 def test_two_telling_words_make_a_text_bear_on_a_subject(subject: str, text: str, *, found: bool) -> None:
     assert about(subject, text) is found
-
-
-@pytest.mark.parametrize(
-    ("subject", "text", "cosine", "score", "found"),
-    [
-        ("What is our favourite pizza", "Let's go with quartz", 0.27, 0.13, False),
-        ("Who is the CEO of Pendulum", "Pendulum background jobs", 0.55, 0.37, False),
-        ("Tell me about Pendulum", "Pendulum background jobs", 0.66, 0.4, True),
-        ("How are jobs of Pendulum run", "Pendulum background jobs", 0.2, 0.1, True),
-        ("Are code comments in English", "Kommentare im Code auf Englisch", 0.43, 0.3, True),
-        ("How many retries for invoices", "Let's do 5 retries for email", 0.34, 0.28, True),
-    ],
-)
-def test_what_only_resembles_a_question_does_not_bear_on_it(
-    subject: str, text: str, cosine: float, score: float, *, found: bool
-) -> None:
-    assert bears(subject, text, cosine, score, {"pendulum"}) is found
