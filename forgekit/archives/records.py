@@ -813,7 +813,7 @@ def _listed_under(page: Page, section: Section, keys: set[str]) -> Iterator[Clai
     lines = page.document.lines[section.first_line - 1 : section.last_line]
     ids = [each for each in references("\n".join(lines[:_LISTED_LINES])) if kind_of(each) in ("D", "T")]
     left = re.sub("|".join(map(re.escape, ids)), "", " ".join(lines)) if ids else "x"
-    if len(re.findall(r"[^\W\d_]+", left)) > left.count(",") + 1:
+    if references(section.title) or re.search(r"[^\W\d_]{4}", left):  # more than `and` between them
         return
     for local_id in ids:
         kind = kind_of(local_id)

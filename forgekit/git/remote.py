@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
 
-from forgekit.errors import FormatError, RemoteError, RepositoryError
+from forgekit.errors import FormatError, RemoteError, RepositoryError, StoreError
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
 from forgekit.merge.merge import MergedFile, merge_file
@@ -238,11 +238,14 @@ def unsent(repository: Repository, tip: str, without: Iterable[str], line: str) 
                 yield UnsentFile(str(commit.id), path.removeprefix(repository.prefix), *blobs)
 
 
-def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterable[pygit2.Commit]:
-    walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
-    for commit in without:
-        walk.hide(commit)
-    return walk
+def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterator[pygit2.Commit]:
+    try:
+        walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+        for commit in without:
+            walk.hide(commit)
+        yield from walk
+    except (KeyError, ValueError, pygit2.GitError) as e:
+        raise StoreError(f"the history cannot be read: {e}") from None
 
 
 def join(repository: Repository, ours: str, theirs: str) -> Joined:

@@ -31,6 +31,7 @@ from forgekit.model.registry import Registry
 from forgekit.text import codec, edit, frontmatter
 from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import files
+from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
     from forgekit.change import Written
@@ -103,10 +104,13 @@ def unsettled(forge: Forge) -> list[Entity]:
 
 def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None = None) -> list[Problem]:
     """Find revisions in force side by side; all, or where a decision is among some files."""
-    from forgekit.upkeep.rivals import FOLDER, unrecorded
+    if only is not None and not (
+        (cache_dir(forge.root).parent / "MERGE_HEAD").exists()
+        and any(path.startswith("registry/decisions/") for path in only)
+    ):
+        return []  # what was merged before is found by a check of everything
+    from forgekit.upkeep.rivals import unrecorded
 
-    if only is not None and not any(path.startswith(FOLDER) for path in only):
-        return []
     return unrecorded(forge.store.repository, registry.get)
 
 

@@ -163,7 +163,7 @@ def test_without_a_kept_text_the_quote_is_shown(registry: Path, cli: Cli, waitin
 def test_what_waits_is_counted_listed_and_shown(waiting: dict[str, str], cli: Cli) -> None:
     told = cli("status")
     assert told.out.splitlines()[0].endswith("1 conversation, 3 candidates waiting")
-    assert "candidates      3 waiting; `forgekit review`\n" in told.out
+    assert "candidates     3 waiting; `forgekit review`\n" in told.out
     status = cli("status", "--json").json
     assert (status["waiting_candidates"], status["projects"][0]["waiting_candidates"]) == (3, 3)
     rows = cli("candidate", "list", "--status", "waiting").out.splitlines()

@@ -282,7 +282,7 @@ def test_the_command_line_without_a_model(cli: Cli, root: Path) -> None:
     assert cli("context", "cursor").err == f"searched by words alone: {NO_MODEL}\n"
     assert cli("ask", "Where did we discuss the cursor?").err == f"searched by words alone: {NO_MODEL}\n"
     assert cli("status", "--json").json["model"] is None
-    assert "vectors         none; `forgekit doctor` explains\n" in cli("status").out
+    assert "vectors        none; `forgekit doctor` explains\n" in cli("status").out
     assert cli("index", "verify").err == f"forgekit: {NO_MODEL}\n"
 
 
@@ -388,7 +388,7 @@ def test_what_gets_no_vector_is_not_counted(cli: Cli, root: Path, tmp_path: Path
     cli("index", "build")
     status = cli("status", "--json").json
     assert (status["vectors"], status["kinds"]["transcript"]) == (8, 1)
-    assert "vectors         8 of 8 (fake)\n" in cli("status").out
+    assert "vectors        8 of 8 (fake)\n" in cli("status").out
 
 
 @pytest.mark.usefixtures("encoder")

@@ -169,6 +169,7 @@ def test_an_archive_is_filed_without_its_secrets_and_the_report_says_which(regis
             "  read 1 of 1 id, 1 labelled field",
             "  decisions: 1 new, 0 known, 0 carried",
             "  threads: 0 new, 0 resolved, 0 still open",
+            "  + D001  active  Rotate the keys",
             f"  warning: WORK: 2 gitlab-token redacted: {NAME} (line 7), {NAME} (line 7) {kept}",
             f"  warning: WORK: 1 sendgrid-key redacted: {other} (line 7) (--allow {other} keeps it)",
         ],
@@ -186,7 +187,7 @@ def test_what_is_allowed_is_filed_as_it_is(registry: Path, cli: Cli) -> None:
     text = HEAD + f"It was {TOKEN}.\n"
     arguments = ("sync-compression", "--archive", "-", "--project", "Keys", "--at", "2026-03-01")
     ran = cli(*arguments, "--allow", NAME, root=registry, stdin=text.encode())
-    assert (ran.code, len(ran.out.splitlines())) == (0, 4)
+    assert (ran.code, len(ran.out.splitlines())) == (0, 5)
     assert git(registry, "show", "HEAD:" + git(registry, "ls-files", "archives/*/*").strip()).endswith(text)
     assert cli(*arguments, stdin=text.encode()).err == "already filed: nothing to do\n"
 
