@@ -553,8 +553,7 @@ def ingest(
             _record_openings(forge, some)
     report.problems.extend(reader.problems if reader is not None else ())
     if report.commits:
-        forge.catalogue.refresh()
-        report.decayed = [each for each in _decayed(forge) if each not in before]
+        report.decayed = [one for key, one in _decayed(forge).items() if key not in before]
     return report
 
 
@@ -569,14 +568,15 @@ def _reader(forge: Forge, report: IngestReport) -> StatementReader | None:
     return found.remembering(forge.catalogue) if isinstance(found, TrainedReader) else found
 
 
-def _decayed(forge: Forge) -> list[Convention]:
+def _decayed(forge: Forge) -> dict[EntityId, Convention]:
     """Return the active conventions that no session used for long."""
+    forge.catalogue.refresh()
     found = forge.catalogue.entities(Kind.CONVENTION, ConventionStatus.ACTIVE.value)
     active = [each for each in found if isinstance(each, Convention)]
     owners = {each.project_uuid for each in active}
     talks = (talk for owner in owners for talk in forge.catalogue.entities(Kind.CONVERSATION, project=owner))
     every = lives(active, (talk for talk in talks if isinstance(talk, Conversation)))
-    return [life.convention for life in every.values() if life.stage is Stage.DECAYED]
+    return {key: life.convention for key, life in every.items() if life.stage is Stage.DECAYED}
 
 
 def _record_openings(forge: Forge, read: Iterable[Unpacked]) -> None:

@@ -678,6 +678,7 @@ def ingested(found: Any, *, dry_run: bool) -> Json:
         **{name: found.counts[name] for name in ("archives", "registered", "edges")},
         "candidates": list(found.candidates),
         "conventions": [_of(each, "convention_id convention status") for each in found.conventions],
+        "decayed": [short_id(Kind.CONVENTION, each.id) for each in found.decayed],
         "redacted": dict(found.redacted),
         "problems": [problem(p) for p in found.problems],
     }

@@ -426,6 +426,25 @@ def test_what_a_person_wrote_between_the_marks_is_named_when_it_is_written_over(
     assert "Be brief" in memory.read_text(encoding="utf-8")
 
 
+def test_an_ingest_names_what_decayed_once(registry: Path, cli: Cli) -> None:
+    name = cli("convention", "new", TEXT, "--project", "The Nexus").out.strip()
+    other = cli("convention", "new", "Be brief", "--project", "Other").out.strip()
+    said = []
+    for number in range(1, 7):
+        talk = Transcript(f"s{number}", f"2030-01-0{number}")
+        talk.prompt("Explain it.")
+        path = talk.write(registry.parent / f"s{number}.jsonl")
+        ran = cli("ingest", "claude-code", str(path), "--project", "The Nexus", root=registry)
+        said += [(number, line) for line in ran.err.splitlines() if "decayed" in line]
+    assert said == [(5, f"decayed, as no session used it lately: {name}  {TEXT}")]
+    talks = [Transcript(f"o{number}", f"2030-01-0{number}") for number in range(1, 6)]
+    for talk in talks:
+        talk.prompt("Explain it.")
+    paths = [str(talk.write(registry.parent / f"o{n}.jsonl")) for n, talk in enumerate(talks)]
+    shown = cli("ingest", "claude-code", *paths, "--project", "Other", "--json", root=registry).json
+    assert shown["decayed"] == [other]
+
+
 def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path) -> None:
     cli("convention", "new", TEXT, "--project", "The Nexus")
     outside = tmp_path / "outside.md"
