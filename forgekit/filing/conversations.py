@@ -28,7 +28,6 @@ from forgekit.filing.archives import Incoming, arrival, of_compaction, same_arch
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.insight.conventions import EXPLICIT, Mentions, Stage, correction, lives, observed, stated
-from forgekit.merge.merge import united_text
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
@@ -52,7 +51,7 @@ from forgekit.models.encoder import Missing
 from forgekit.models.statement_reader import TrainedReader
 from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
-from forgekit.text.transcript import write_parts
+from forgekit.text.transcript import united_turns, write_parts
 from forgekit.times import UNKNOWN, Instant
 from forgekit.transcripts.claude_code import compactions_of, project_of
 from forgekit.worktree import local_state
@@ -588,6 +587,13 @@ def _record_openings(forge: Forge, read: Iterable[Unpacked]) -> None:
     local_state.record_openings(forge.root, dict(used))
 
 
+def _united_part(kept: TranscriptPart, part: TranscriptPart) -> TranscriptPart:
+    """Return a part of a transcript with the turns that are kept and those that came."""
+    (first, last), (other, end) = kept.turn_range, part.turn_range
+    body = kept.body if kept.body == part.body else united_turns((kept.body, part.body))
+    return replace(kept, turn_range=(min(first, other), max(last, end)), body=body)
+
+
 def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:
     """Yield lists of bounded length and size; one list of all where `most` is None."""
     some: list[Unpacked] = []
@@ -635,7 +641,7 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
         conversations[imported.id] = _grown(known, imported)
         for part in unpacked.parts:
             kept = parts.get(part.id) or ours.get(part.id)
-            parts[part.id] = united_text(kept, part)[0] if isinstance(kept, TranscriptPart) else part
+            parts[part.id] = _united_part(kept, part) if isinstance(kept, TranscriptPart) else part
         for candidate in unpacked.candidates:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
@@ -56,7 +56,6 @@ from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import parts
 from forgekit.text import codec, edit, frontmatter
-from forgekit.text.transcript import united_turns
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)
@@ -332,11 +331,9 @@ def _convention_state(ours: Convention, theirs: Convention) -> tuple[Convention,
     return max(ours, theirs, key=rank), disagree
 
 
-def united_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[TranscriptPart, bool]:
-    """Unite the turns of both."""
-    (first, last), (other, end) = ours.turn_range, theirs.turn_range
-    body = united_turns((ours.body, theirs.body)) if ours.body != theirs.body else ours.body
-    return replace(ours, turn_range=(min(first, other), max(last, end)), body=body), False
+def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[TranscriptPart, bool]:
+    """Choose the text that covers more turns, then the longer one, then the greater one."""
+    return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
 
 
 def _one_of_two_makers(
@@ -357,7 +354,7 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
     (Kind.CONVERSATION, "essence"): _one_of_two_makers,
     (Kind.TOPIC, "digest"): _one_of_two_makers,
     (Kind.CONVENTION, "state"): _convention_state,
-    (Kind.TRANSCRIPT, "text"): united_text,
+    (Kind.TRANSCRIPT, "text"): longer_text,
 }
 """Any other group that both sides changed is a conflict."""
 
