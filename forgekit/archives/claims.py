@@ -30,7 +30,7 @@ from forgekit.archives.labels import (
     letters,
     priority_in,
 )
-from forgekit.archives.states import meaning_of, new_text
+from forgekit.archives.states import meaning_of, new_text, state_said
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -460,9 +460,14 @@ def _take_new_words(claim: Claim, state: str) -> None:
             values |= {"text": new, "status": DecisionStatus.ACTIVE, "reworded": True}
 
 
-JOINED = dict.fromkeys(("alternatives", "dependencies", "blocked_by", "tags", "governs"), "; ")
-JOINED |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n")
-"""The fields of which a record may have several, to what stands between them."""
+_BETWEEN = dict.fromkeys(("alternatives", "dependencies", "blocked_by", "tags", "governs"), "; ")
+_BETWEEN |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n")
+"""The fields of which a record may have several values, to what stands between them."""
+
+
+def both(name: str, first: Any, other: Any) -> Any:
+    """Return the value of a field that is given twice: both where it may have several, else the first."""
+    return f"{flat(first)}{_BETWEEN[name]}{flat(other)}" if name in _BETWEEN else first
 
 
 def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -482,8 +487,8 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
             unknown[str(key)] = value
             continue
         place = ORDER[kind].get(fold(str(key)), 0)
-        if name in JOINED and not is_none(known.get(name)) and not is_none(value):
-            known[name] = f"{flat(known[name])}{JOINED[name]}{flat(value)}"
+        if name in _BETWEEN and not is_none(known.get(name)) and not is_none(value):
+            known[name] = both(name, known[name], value)
         elif name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place
     known.pop("ignored", None)
@@ -518,7 +523,7 @@ def keep_unknown(
 
 def _is_state(text: str, kind: str) -> bool:
     status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
-    return text != "" and (status is not None or meaning_of(text, kind) not in (None, "none"))
+    return text != "" and (status is not None or state_said(text, kind) != "")
 
 
 class _UnreadableValueError(ValueError):
@@ -598,8 +603,7 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
     """Return the status that a text begins with, and note what else it says."""
     status, reopened = parse_thread_status(text)
     if status is None and (meaning := meaning_of(text, "T", is_state=True)):
-        reopened = meaning == "reopened"
-        status = ThreadStatus.OPEN if meaning in ("blocked", "reopened") else ThreadStatus(meaning)
+        status, reopened = _thread_status_of(meaning)
     claim.values |= {"reopened": True} if reopened else {}
     if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
         claim.values["blocked_by"] = ids
@@ -915,6 +919,12 @@ _SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
 _STOPS = " :,;.-()\u2013\u2014\u2192>\uff1a"
 
 
+def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
+    """Return the status of a thread of which a meaning is said, and whether it was reopened."""
+    is_open = meaning in ("open", "blocked", "reopened")
+    return (ThreadStatus.OPEN if is_open else ThreadStatus(meaning)), meaning == "reopened"
+
+
 def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
     """Return the fields of a record that says what became of the record of its id, a parent's.
 
@@ -925,14 +935,9 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
         local_id: its id; of a new version with words of its own, what it revises.
     """
     if kind == "T":
-        is_open = meaning in ("open", "blocked", "reopened")
-        return {
-            "scope": Scope.INHERITED,
-            "status": ThreadStatus.OPEN if is_open else ThreadStatus(meaning),
-            "reopened": meaning == "reopened",
-            "resolution": "" if is_open else text,
-            "content": text if is_open else "",
-        }
+        thread, reopened = _thread_status_of(meaning)
+        told = {"resolution" if thread.ended else "content": text}
+        return {"scope": Scope.INHERITED, "status": thread, "reopened": reopened, **told}
     if meaning == "revised":
         new = new_text(text, kind)
         return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}

@@ -37,17 +37,10 @@ from forgekit.archives.ancestry import (
     without_cycles,
 )
 from forgekit.archives.claims import became, key_of, kind_of
-from forgekit.archives.states import meaning_of
+from forgekit.archives.states import state_said
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.entities import (
-    Archive,
-    Decision,
-    DecisionStatus,
-    Entity,
-    Project,
-    Thread,
-)
+from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
@@ -326,20 +319,19 @@ class _Fold:
 
     def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""
-        index: EntityIndex = (self.decisions if _kind_of(record) == "D" else self.threads).index
+        kind = _kind_of(record)
+        index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
         held, own = _held(lineage, record.local_id), record.entity is None and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
         is_about_it = own and known and text != record.local_id and not abbreviates(known, text)
-        meaning = meaning_of(text, _kind_of(record)) if is_about_it else None
-        if meaning is None or meaning == "none":
+        meaning = state_said(text, kind) if is_about_it else ""
+        if not meaning:
             return record
         message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {meaning}"
         self.note(archive, record.line, "read-as-state", message)
-        fields = became(meaning, text, _kind_of(record), record.local_id)
-        named = {"title" if _kind_of(record) == "T" else "text": fields.pop("text", known)}
-        silent = {
-            name: value for name, value in fields.items() if name == "scope" or not getattr(record, name)
-        }
+        fields = became(meaning, text, kind, record.local_id)
+        named = {"text" if kind == "D" else "title": fields.pop("text", known)}
+        silent = {key: value for key, value in fields.items() if key == "scope" or not getattr(record, key)}
         return replace(record, **named, **silent)
 
     def with_old_version(

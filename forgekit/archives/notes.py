@@ -13,12 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from forgekit.archives.claims import (
-    JOINED,
     LOCAL_ID,
     REST,
     ascii_of,
     bare,
-    flat,
+    both,
     parse_decision_status,
     parse_integer,
     parse_moment,
@@ -117,9 +116,7 @@ def _joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return fields with their values: the first of a name, or all of one that may be joined."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
-        if name in fields and name in JOINED:
-            fields[name] = f"{flat(fields[name])}{JOINED[name]}{flat(value)}"
-        fields.setdefault(name, value)
+        fields[name] = both(name, fields[name], value) if name in fields else value
     return fields
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from forgekit.archives.claims import (
     IDS,
-    JOINED,
     LOCAL_ID,
     NUMBERED_ID,
     OWN_FIELDS,
@@ -29,6 +28,7 @@ from forgekit.archives.claims import (
     ascii_of,
     bare,
     became,
+    both,
     flat,
     keep_unknown,
     key_of,
@@ -51,8 +51,8 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
-from forgekit.archives.states import meaning_of
-from forgekit.model.archive_record import Chunk, Family, Section
+from forgekit.archives.states import state_said
+from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
@@ -635,10 +635,10 @@ def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
     """Return labels with their values; of a label that is repeated the first counts, or all are joined."""
     labelled: dict[str, Any] = {}
     for label, value in entries:
-        between = JOINED.get(field_named(label, kind) or "")
-        if label in labelled and between and flat(value) != flat(labelled[label]):
-            labelled[label] = f"{flat(labelled[label])}{between}{flat(value)}"
-        labelled.setdefault(label, value)
+        if label not in labelled:
+            labelled[label] = value
+        elif flat(value) != flat(labelled[label]):
+            labelled[label] = both(field_named(label, kind) or "", labelled[label], value)
     return labelled
 
 
@@ -792,37 +792,37 @@ def read_updates(page: Page, merged: Sequence[Claim]) -> list[Claim]:
         page: its lines that begin with an id of no record of its own.
         merged: the claims of the page.
     """
-    keys, found = {key_of(claim.local_id) for claim in merged}, list[Claim]()
+    found: dict[str, Claim] = {}
+    known = {key_of(claim.local_id) for claim in merged}
+    for local_id, line, text in (*_listed_under_states(page), *_said_behind_ids(page)):
+        kind, key = kind_of(local_id), key_of(local_id)
+        if kind in ("D", "T") and key not in known and key not in found and (said := state_said(text, kind)):
+            values = {"restated": True, **became(said, text, kind, local_id)}
+            found[key] = Claim(local_id=local_id, line=line, family=Family.PROSE, kind=kind, values=values)
+    return [*found.values()]
+
+
+def _said_behind_ids(page: Page) -> Iterator[tuple[str, int, str]]:
+    """Yield the ids that lines begin with, their lines and what is behind them, if it names no other id."""
+    for local_id, (line, defines) in page.seen.items():
+        if defines and not is_short(local_id):
+            text = bare(one_line(page.document.lines[line - 1].partition(local_id)[2].lstrip(_BEHIND_ID)))
+            if text and not references(text[:_NEAR_ID]):
+                yield local_id, line, text
+
+
+def _listed_under_states(page: Page) -> Iterator[tuple[str, int, str]]:
+    """Yield the ids that stand alone below a heading, such as `Still in force`, its first line and title."""
     for section in page.document.sections:
-        found += _listed_under(page, section, keys)
-    for local_id, (number, defines) in page.seen.items():
-        kind = kind_of(local_id)
-        if not defines or kind not in ("D", "T") or key_of(local_id) in keys or is_short(local_id):
+        if references(section.title):
             continue
-        text = bare(one_line(page.document.lines[number - 1].partition(local_id)[2].lstrip(_BEHIND_ID)))
-        meaning = meaning_of(text, kind) if text and not references(text[:_NEAR_ID]) else None
-        if meaning is not None and meaning != "none":
-            keys.add(key_of(local_id))
-            values = {"restated": True, **became(meaning, text, kind, local_id)}
-            found.append(Claim(local_id=local_id, line=number, family=Family.PROSE, kind=kind, values=values))
-    return found
-
-
-def _listed_under(page: Page, section: Section, keys: set[str]) -> Iterator[Claim]:
-    """Yield claims on the ids that stand alone below a heading that is a state: `Still in force: D1, D2`."""
-    lines = page.document.lines[section.first_line - 1 : section.last_line]
-    ids = [each for each in references("\n".join(lines[:_LISTED_LINES])) if kind_of(each) in ("D", "T")]
-    left = re.sub("|".join(map(re.escape, ids)), "", " ".join(lines)) if ids else "x"
-    if references(section.title) or re.search(r"[^\W\d_]{4}", left):  # more than `and` between them
-        return
-    for local_id in ids:
-        kind = kind_of(local_id)
-        meaning = meaning_of(section.title, kind)
-        if key_of(local_id) not in keys and meaning not in (None, "none", "revised"):
-            keys.add(key_of(local_id))
-            values = {"restated": True, **became(str(meaning), section.title, kind, local_id)}
-            line = section.first_line
-            yield Claim(local_id=local_id, line=line, family=Family.PROSE, kind=kind, values=values)
+        lines = page.document.lines[section.first_line - 1 : section.last_line]
+        ids = references("\n".join(lines[:_LISTED_LINES]))
+        others = re.compile("|".join(map(re.escape, ids)) or r"\A")
+        # Behind a few lines of prose the rest of a long section is not looked at.
+        parts = (others.sub("", " ".join(some)) for some in (lines[:_LISTED_LINES], lines))
+        if ids and not any(re.search(r"[^\W\d_]{4}", part) for part in parts):  # `and` may part them
+            yield from ((local_id, section.first_line, section.title) for local_id in ids)
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:

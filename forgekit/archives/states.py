@@ -101,6 +101,12 @@ def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
     return found if clause in (None, "none") else clause
 
 
+def state_said(text: str, kind: str) -> str:
+    """Return the state that a phrase says, "" for a text of its own and for what is not sure."""
+    found = meaning_of(text, kind)
+    return "" if found in (None, "none") else str(found)
+
+
 def new_text(text: str, kind: str) -> str:
     """Return what a phrase says in the place of what was revised, "" where it gives no words for it."""
     for match in _STOP.finditer(text):
