@@ -198,12 +198,7 @@ def _unquote_lists(lines: list[str]) -> None:
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
     if not all(_STATES_FACTS.match(lines[n]) for n in quoted if lines[n].strip("> ")):
         quoted = []
-    for start in starts[:-1]:  # the fields of a record in a quote behind its heading
-        below = takewhile(lambda n: lines[n].lstrip()[:1] == ">", range(start + 1, len(lines)))
-        fields = list(below)
-        if all(_is_field(lines[n]) for n in fields):
-            for number in fields:
-                lines[number] = _QUOTE.sub("- ", lines[number], count=1)
+    _list_quoted_fields(lines, starts[:-1])
     for start, end in pairwise(starts):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
         title = lines[start].strip("# ")
@@ -211,6 +206,15 @@ def _unquote_lists(lines: list[str]) -> None:
             quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
     for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _list_quoted_fields(lines: list[str], headings: Iterable[int]) -> None:
+    """Write the fields of a record that stand in a quote behind its heading as a list."""
+    for start in headings:
+        below = list(takewhile(lambda n: lines[n].lstrip()[:1] == ">", range(start + 1, len(lines))))
+        if all(_is_field(lines[n]) for n in below):
+            for number in below:
+                lines[number] = _QUOTE.sub("- ", lines[number], count=1)
 
 
 def _is_field(line: str) -> bool:

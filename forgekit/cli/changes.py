@@ -179,17 +179,15 @@ def finding_text(finding: Finding, loser: EntityId | None) -> str:
     ]
     if loser is not None:
         lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")
-    keep = b if loser == finding.a.id else a
-    if (
-        finding.a.project_uuid != finding.b.project_uuid
-    ):  # what is right for one project may be so there alone
-        choice = (
-            f"forgekit conflict scope {name} --reason TEXT keeps each in its project; or resolve, or dismiss"
-        )
-    else:
-        choice = f"forgekit conflict resolve {name} --keep {keep} --reason TEXT; or scope, or dismiss"
-    lines.append(f"  choose: {choice}")
+    lines.append(f"  choose: forgekit conflict {_choice(finding, name, b if loser == finding.a.id else a)}")
     return "\n".join(lines)
+
+
+def _choice(finding: Finding, name: str, keep: str) -> str:
+    # What is right for one project may be so there alone.
+    if finding.a.project_uuid != finding.b.project_uuid:
+        return f"scope {name} --reason TEXT keeps each in its project; or resolve, or dismiss"
+    return f"resolve {name} --keep {keep} --reason TEXT; or scope, or dismiss"
 
 
 def _judged(call: Call) -> Findings:

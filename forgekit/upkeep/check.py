@@ -25,7 +25,7 @@ from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.merge.conflicting_edits import fields_in_conflict
 from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
 from forgekit.model.fields import INSTANT
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import Kind, kind_of_path, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.text import codec, edit, frontmatter
@@ -106,7 +106,7 @@ def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None = None
     """Find revisions in force side by side; all, or where a decision is among some files."""
     if only is not None and not (
         (cache_dir(forge.root).parent / "MERGE_HEAD").exists()
-        and any(path.startswith("registry/decisions/") for path in only)
+        and any(kind_of_path(path) is Kind.DECISION for path in only)
     ):
         return []  # what was merged before is found by a check of everything
     from forgekit.upkeep.rivals import unrecorded

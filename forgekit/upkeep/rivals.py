@@ -17,8 +17,6 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem
 from forgekit.worktree import files
 
-FOLDER = "registry/decisions"
-
 
 def successors_given(
     repository: Repository, base: Mapping[str, str], here: Mapping[str, str], there: Mapping[str, str]
@@ -74,7 +72,9 @@ def _pairs(
     repository: Repository, get: Callable[[EntityId], Entity | None]
 ) -> Iterator[tuple[Decision, Conflict]]:
     tip = repository.tip()
-    for sides in [*merges(repository, tip, (), FOLDER), *merge_under_way(repository)] if tip else ():
+    for sides in (
+        [*merges(repository, tip, (), Kind.DECISION.folder), *merge_under_way(repository)] if tip else ()
+    ):
         for key, given in successors_given(repository, *map(repository.blobs, sides)).items():
             if isinstance(old := get(key), Decision):
                 _, rivals = recorded(with_successors(old, given), get)
