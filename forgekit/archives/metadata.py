@@ -23,6 +23,7 @@ from forgekit.archives.claims import (
     parse_moment,
     parse_range,
 )
+from forgekit.archives.descriptions import QUOTED
 from forgekit.archives.document import Node
 from forgekit.archives.labels import (
     MODES,
@@ -60,6 +61,9 @@ _SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+")
 _ORDER = re.compile(r"#(\d{1,4})")
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
+_REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
+_LONGEST = 300
+"""Characters of a description of a parent."""
 _ARCHIVE_TITLE = re.compile(r"conversation archive\s*[:\u2013\u2014-]\s*(\S.*)$", re.IGNORECASE)
 
 
@@ -260,6 +264,8 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
                 known.add(match.group())
                 facts.add("parent" if is_parent or tagged else "tag", match.group(), node.line)
                 tagged = True
+    if not facts.first("parent", "inherited", "chain"):
+        _quoted_parent(facts, lines)
     if not facts.first("created", "day"):
         for node in lines[:4]:
             try:
@@ -268,6 +274,14 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
                 continue
             facts.add("day", node.text, node.line)
             return
+
+
+def _quoted_parent(facts: Facts, lines: Sequence[Node]) -> None:
+    """Take the title in quotes behind words that say that it is continued."""
+    for node in lines:
+        for match in QUOTED.finditer(node.text):
+            if names_parent(node.text[: match.start()]):
+                facts.add("parent", match.group(), node.line)
 
 
 def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bool) -> bool:
@@ -357,17 +371,16 @@ def conversation_of(facts: Facts) -> str | None:
 
 
 def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: str | None) -> tuple[str, ...]:
-    """Return the tags and conversations that the archive continues, nearest first."""
+    """Return the tags and conversations that the archive continues, nearest first, and what describes one."""
     named: list[str] = []
     for value, _ in facts.all("inherited"):
         named += _names(value)
-    for value, line in facts.all("parent"):
-        for name in _names(value.partition(";")[0] if "none" in value[:6].casefold() else value):
-            if _TAG.fullmatch(name) and _NAMES_ONE.search(name):
-                named.append(name)
-            else:
-                message = f"{name[:40]!r} is no compression tag"
-                page.found.warn("bad-parent", message, line, "write the parent's tag")
+    described = []
+    for value, _ in facts.all("parent"):
+        if not is_none(_REMARK.split(value, maxsplit=1)[0]):
+            tags = [name for name in _names(value) if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
+            named += tags
+            described += [] if tags else [one_line(value)[:_LONGEST]]
     for table in page.document.nodes:
         columns = list(map(fold, table.cells))
         if table.kind == "table" and page.own[table.line - 1] and {"tag", "relationship"} <= set(columns):
@@ -381,7 +394,8 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
         chains = (_names(value) for value, _ in facts.all("chain"))
         named = [name for chain in chains for name in [each for each in chain if each != tag][-1:]]
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
-    return tuple(dict.fromkeys(name for name in clean if _TAG.fullmatch(name) and name != tag))
+    tags = [name for name in clean if _TAG.fullmatch(name) and name != tag]
+    return tuple(dict.fromkeys([*tags, *described]))
 
 
 def _bridged(facts: Facts) -> list[str]:
