@@ -51,6 +51,9 @@ Mention = tuple[EntityId, str]
 LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
+_WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W\u2e80-\u9fff\uac00-\ud7af]+")
+_LEAST_ALIKE, _ALIKE, _NEVER_ALIKE = 0.3, 0.6, 2.0
+"""How like two texts under one id must be to be of one record: where others are, and where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,12 @@ def _adds_words(known: str, text: str) -> bool:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(match_key(text)))
+
+
+def likeness(a: str, b: str) -> float:
+    """Return the share of the words of the longer text that the other has; a wide character is a word."""
+    one, other = ({*_WORD_OR_WIDE.findall(match_key(text))} for text in (a, b))
+    return len(one & other) / max(len(one), len(other), 1)
 
 
 def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
@@ -280,11 +289,11 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
-        decisions = tuple(
-            self.with_old_version(archive, self.with_state(archive, each, lineage), lineage)
-            for each in text.decisions
-        )
-        threads = tuple(self.with_state(archive, each, lineage) for each in text.threads)
+        told = [self.with_state(archive, each, lineage) for each in text.decisions]
+        asked = [self.with_state(archive, each, lineage) for each in text.threads]
+        alike = self.least_likeness(archive, (*told, *asked), lineage)
+        decisions = tuple(self.with_old_version(archive, each, lineage, alike) for each in told)
+        threads = tuple(self.with_old_title(each, lineage, alike) for each in asked)
         self.texts[archive.id] = replace(text, decisions=decisions, threads=threads)
         for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
@@ -334,15 +343,49 @@ class _Fold:
         silent = {key: value for key, value in fields.items() if key == "scope" or not getattr(record, key)}
         return replace(record, **named, **silent)
 
+    def least_likeness(
+        self,
+        archive: Archive,
+        records: Iterable[DecisionRecord | ThreadRecord],
+        lineage: Sequence[LocalIds],
+    ) -> float:
+        """Return how like a parent's record one under the same id must be to be about the same.
+
+        An archive whose numbers begin anew has other records under its parent's ids. One whose records are
+        known under their ids goes on with its parent's.
+        """
+        found = []
+        for record in records:
+            index: EntityIndex = (self.decisions if _kind_of(record) == "D" else self.threads).index
+            known, text = index.texts.get(_held(lineage, record.local_id)), _made(archive, record)[1]
+            if known and record.entity is None:
+                is_same = text == record.local_id or abbreviates(known, text)
+                found.append(1.0 if is_same else likeness(known, text))
+        same, alike = (sum(share >= least for share in found) for least in (1.0, _ALIKE))
+        others = sum(share < _LEAST_ALIKE for share in found)
+        return _LEAST_ALIKE if same > others else _ALIKE if alike >= others else _NEVER_ALIKE
+
+    def with_old_title(self, record: ThreadRecord, lineage: Sequence[LocalIds], alike: float) -> ThreadRecord:
+        """Return a thread under a parent's id, and in nearly its words, as that one."""
+        known, title = self.threads.index.texts.get(_held(lineage, record.local_id)), statement(record.title)
+        if not known or record.entity or self.threads.index.by_key.get(match_key(title)):
+            return record
+        return replace(record, scope=Scope.INHERITED) if likeness(known, title) >= alike else record
+
     def with_old_version(
-        self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds]
+        self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds], alike: float
     ) -> DecisionRecord:
-        """Return a record that names a decision by its id alone, as revising it if it adds words."""
+        """Return a record that names a decision by its id alone, as revising it if it adds words.
+
+        Args:
+            alike: how like the old text the new one must be, as of `likeness`.
+        """
         index, text = self.decisions.index, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
             held = _held(lineage, record.local_id)
-            named = held if abbreviates(index.texts.get(held, ""), text) else None
+            old = index.texts.get(held, "")
+            named = held if abbreviates(old, text) or likeness(old, text) >= alike else None
         if (
             named is None
             or record.local_id in record.revises
@@ -352,7 +395,9 @@ class _Fold:
             return record
         revised = record.status is DecisionStatus.REVISED and record.superseded_by is None
         ended = record.status is not None and record.status.ended and not revised
-        if ended or not _adds_words(index.texts[named], text) or not shared(index.texts[named], text):
+        known = index.texts[named]
+        is_alike = likeness(known, text) >= alike or shared(known, text) != []
+        if ended or not _adds_words(known, text) or not is_alike:
             return record
         message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)

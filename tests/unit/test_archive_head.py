@@ -37,13 +37,18 @@ def test_a_record_names_no_parent_of_the_archive() -> None:
     assert [(problem.code, problem.line) for problem in read.problems] == [("unknown-label", 3)]
 
 
-def test_a_parent_that_is_no_tag_is_named() -> None:
+def test_a_parent_that_is_no_tag_is_kept_as_it_is_described() -> None:
     read = read_archive(f"{TITLE}**Continues:** the talk of May, discussion\n")
-    assert read.inherits_from == ()
-    assert [str(problem) for problem in read.problems] == [
-        f"3: {name!r} is no compression tag (write the parent's tag)"
-        for name in ("the talk of May", "discussion")
-    ]
+    assert (read.inherits_from, read.problems) == (("the talk of May, discussion",), ())
+    quoted = read_archive(f'{TITLE}*Of 5 May. Continues "Keys, first round" of March.*\n')
+    assert quoted.inherits_from == ('"Keys, first round"',)
+
+
+@pytest.mark.parametrize(
+    "value", ["none", "none, the first one", "— (first archive)", "\u306a\u3057\uff08\u6700\u521d\uff09"]
+)
+def test_no_parent_is_none_with_a_remark_behind_it_too(value: str) -> None:
+    assert read_archive(f"{TITLE}**Parent:** {value}\n").inherits_from == ()
 
 
 def test_plain_lines_of_the_first_block_are_metadata() -> None:
