@@ -30,7 +30,7 @@ from forgekit.archives.labels import (
     letters,
     priority_in,
 )
-from forgekit.archives.states import meaning_of, new_text, state_said
+from forgekit.archives.states import behind_state, meaning_of, new_text, state_said
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -936,17 +936,29 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
     """
     if kind == "T":
         thread, reopened = _thread_status_of(meaning)
-        told = {"resolution" if thread.ended else "content": text}
-        return {"scope": Scope.INHERITED, "status": thread, "reopened": reopened, **told}
+        said = {"scope": Scope.INHERITED, "status": thread, "reopened": reopened}
+        if meaning == "blocked":
+            named = [each for each in references(text) if kind_of(each) in ("T", "")]
+            return said | {
+                "blocked_by": tuple(named),
+                "waits_for": () if named else (behind_state(text, "T"),),
+            }
+        return said | ({"resolution": behind_state(text, "T")} if thread.ended else {"content": text})
     if meaning == "revised":
         new = new_text(text, kind)
         return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}
     status = DecisionStatus(meaning)
-    others = [each for each in references(text) if kind_of(each) == "D" and key_of(each) != key_of(local_id)]
+    series = series_of(local_id)
+    others = [
+        each
+        for each in references(text)
+        if (kind_of(each) == "D" or (series and (series_of(each) or "")[:1] == series[:1]))
+        and key_of(each) != key_of(local_id)
+    ]
     return {
         "scope": Scope.INHERITED,
         "status": status,
-        "rationale": text if status.ended else "",
+        "rationale": behind_state(text, "D") if status.ended else "",
         "superseded_by": others[0] if others and status is DecisionStatus.SUPERSEDED else None,
     }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -39,9 +39,9 @@ from forgekit.archives.ancestry import (
 from forgekit.archives.claims import became, key_of, kind_of
 from forgekit.archives.states import state_said
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
-from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
+from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
 from forgekit.text.words import shared
@@ -289,8 +289,11 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
+        updated = [*self.updated(archive, text, lineage)]
         told = [self.with_state(archive, each, lineage) for each in text.decisions]
+        told += [each for each in updated if isinstance(each, DecisionRecord)]
         asked = [self.with_state(archive, each, lineage) for each in text.threads]
+        asked += [each for each in updated if isinstance(each, ThreadRecord)]
         alike = self.least_likeness(archive, (*told, *asked), lineage)
         decisions = tuple(self.with_old_version(archive, each, lineage, alike) for each in told)
         threads = tuple(self.with_old_title(each, lineage, alike) for each in asked)
@@ -325,6 +328,34 @@ class _Fold:
             self.note(archive, record.line, "kept-words", message)
         entities.history(entity, archive, record).statements.append((archive, record))
         self.own[archive.id][record.local_id] = entity
+
+    def updated(
+        self, archive: Archive, text: ArchiveText, lineage: Sequence[LocalIds]
+    ) -> Iterator[DecisionRecord | ThreadRecord]:
+        """Yield a record for each line that says what became of one of a parent's."""
+        own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
+        for update in text.updates:
+            name, key = update.local_id, key_of(update.local_id)
+            held = _held(lineage, name) or self.decisions.index.named(name) or self.threads.index.named(name)
+            kind = "D" if held in self.decisions.index.texts else "T"
+            meaning = state_said(update.text, kind)
+            if not held and archive.id not in {each.id for each, _ in self.ancestry.waiting}:
+                message = f"{name} has no words of its own, and no parent has it; it was left out"
+                self.note(archive, update.line, "unknown-id", message, "write its text behind the id")
+            elif not held or key in own:
+                continue
+            elif not meaning:  # it is listed, and nothing is said of it
+                self.own[archive.id][name] = held
+            else:
+                own.add(key)
+                short = {"entity": name} if is_short(name) else {}
+                given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short}
+                fields = became(meaning, update.text, kind, name)
+                known = (self.decisions if kind == "D" else self.threads).index.texts[held]
+                if kind == "D":
+                    yield DecisionRecord(**{"text": known, **given, **fields})
+                else:
+                    yield ThreadRecord(**{"title": known, **given, **fields})
 
     def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""

@@ -70,6 +70,7 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_WIDE_NUMBER = re.compile(r"(?<=[\u3040-\u9fff\uac00-\ud7af])(?=\d)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _STOP = re.compile(r"(?<!\b[^\W\d_])[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
@@ -335,7 +336,7 @@ def _agrees_with_band(fields: dict[str, Any]) -> bool:
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     """Return the field that a part of a bracket names, or {}."""
-    part = part.replace("*", "")
+    part = _WIDE_NUMBER.sub(" ", part.replace("*", ""))
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair

@@ -88,11 +88,15 @@ def _read(document: Document) -> ArchiveText:
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
+    names_parent = bool(metadata.parents_of(page, metadata.collect(page, usable), usable, None))
+    updates = records.read_updates(page) if names_parent else []
     taken = set(page.taken)
     if is_log_alone:
         unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
     else:
         unread = _with_data(page, spans)
+        for update in updates:
+            unread[update.line - 1] = False
     tagged = read_tagged(page, unread)
     records.number_records(found)
     facts = metadata.collect(page, usable)
@@ -102,15 +106,16 @@ def _read(document: Document) -> ArchiveText:
     turns, turn_range = metadata.turns_of(facts)
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
+    if parents and not names_parent:
+        updates = records.read_updates(page)
     merged = claim_rules.join(found, found.claims)
     if parents:
-        updates = records.read_updates(page, merged)
-        merged = [claim_rules.restated(claim) for claim in (*merged, *updates)]
+        merged = [claim_rules.restated(claim) for claim in merged]
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)
     carried = _carried(found, parents)
-    known = {claim.local_id for claim in (*merged, *found.carried)}
+    known = {claim.local_id for claim in (*merged, *found.carried)} | {each.local_id for each in updates}
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
     records.report_lost_ids(page, merged, known, has_parent=has_parent)
@@ -131,6 +136,7 @@ def _read(document: Document) -> ArchiveText:
         decisions=decisions,
         threads=threads,
         artifacts=artifacts,
+        updates=tuple(updates),
         carried=carried,
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),

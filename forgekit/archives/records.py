@@ -8,10 +8,11 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -27,7 +28,6 @@ from forgekit.archives.claims import (
     ClaimList,
     ascii_of,
     bare,
-    became,
     both,
     flat,
     keep_unknown,
@@ -51,8 +51,8 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
-from forgekit.archives.states import state_said
-from forgekit.model.archive_record import Chunk, Family
+from forgekit.archives.states import new_text, state_said
+from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
@@ -65,7 +65,7 @@ _START = re.compile(
     rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
     r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
     r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*"
-    r"|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}(?:\s?:)?|\s{2,}|(?=\s|$)|(?<=\]))"
+    r"|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}(?:\s?:)?|\s{2,}|(?=\s|$)|(?<=[\])]))"
     r"\s*(?P<title>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -87,10 +87,18 @@ _GOES_ON = re.compile(rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+]\s*)?{PLAIN_ID}", re.IGNORE
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
+_ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+_UPDATED = re.compile(rf"#?({_ANY_ID})")
+_AND_ID = re.compile(
+    rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)"
+    rf"{_DECOR.pattern}({_ANY_ID})"
+)
+_BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={_DECOR.pattern}#?{_ANY_ID})")
+_NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
+_ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
+_NEAR_START, _FEW_WORDS = 24, 12
 _LISTED_LINES = 40
-_NEAR_ID = 16
-"""Characters behind an id in which another one says that the sentence is about both."""
-_BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\u2192\uff1a"
+_BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\uff1a\u3011\uff09"
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
@@ -299,6 +307,7 @@ class _Reader:
             below = any(self._known(each, kind) for each in node.children[:8])
             return bool(not weak or sep or listed or below or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
+        strong = strong or bool(boxed and match["notes"] and split_note(match["notes"], kind)[1])
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
@@ -425,6 +434,14 @@ class _Reader:
             [n for n in body if n.kind != "line" and (n.children or not self._label_in(n, kind))], within
         )
         self.walk(inner[cut:], within)
+
+    def take_reworded(self, local_id: str, text: str, nodes: Sequence[Node], index: int) -> None:
+        """Make the claim of a parent's decision that a line gives new words, with the fields behind it."""
+        start = _Start(local_id, "D", text)
+        before = len(self.page.found.claims)
+        self._take(start, nodes[index], nodes[index + 1 : self._end(nodes, index + 1, start)], _Above())
+        for claim in self.page.found.claims[before : before + 1]:
+            claim.values["reworded"] = True
 
     def _title_lines(self, start: _Start, node: Node, body: list[Node]) -> tuple[list[str], list[Node]]:
         """Return the lines on which a title goes on, and what is behind them."""
@@ -785,34 +802,65 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     return seen
 
 
-def read_updates(page: Page, merged: Sequence[Claim]) -> list[Claim]:
-    """Return what lines say became of records that are a parent's: `D2 is no longer valid: ...`.
+def read_updates(page: Page) -> list[Update]:
+    """Return what sentences say became of records that are a parent's: `D2 is no longer valid: ...`.
 
-    Args:
-        page: its lines that begin with an id of no record of its own.
-        merged: the claims of the page.
+    One that gives such a record new words becomes a claim with the fields behind it. Their lines are taken.
     """
-    found: dict[str, Claim] = {}
-    known = {key_of(claim.local_id) for claim in merged}
-    for local_id, line, text in (*_listed_under_states(page), *_said_behind_ids(page)):
-        kind, key = kind_of(local_id), key_of(local_id)
-        if kind in ("D", "T") and key not in known and key not in found and (said := state_said(text, kind)):
-            values = {"restated": True, **became(said, text, kind, local_id)}
-            found[key] = Claim(local_id=local_id, line=line, family=Family.PROSE, kind=kind, values=values)
-    return [*found.values()]
+    reader, known = _Reader(page), {key_of(claim.local_id) for claim in page.found.claims}
+    found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
+    lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
+    places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
+    for first, sentence in [*_sentences_of_ids(page)]:
+        ids, text = _ids_before(sentence)
+        nodes, at = places.get(first, ((), 0))
+        kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
+        said = {kind: state_said(text, kind) for kind in kinds}
+        is_listed = not _has_words(text) and (len(ids) > 1 or (nodes and nodes[at].level == 0))
+        if known & {*map(key_of, ids)} or not (is_listed or _is_said(text, said.values())):
+            continue
+        new = new_text(text, "D") if said.get("D") == "revised" and len(ids) == 1 else ""
+        if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
+            reader.take_reworded(ids[0], new, nodes, at)
+        else:
+            page.taken.update(range(first, first + sentence.count("\n") + 1))
+            found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
+    return found
 
 
-def _said_behind_ids(page: Page) -> Iterator[tuple[str, int, str]]:
-    """Yield the ids that lines begin with, their lines and what is behind them, if it names no other id."""
-    for local_id, (line, defines) in page.seen.items():
-        if defines and not is_short(local_id):
-            text = bare(one_line(page.document.lines[line - 1].partition(local_id)[2].lstrip(_BEHIND_ID)))
-            if text and not references(text[:_NEAR_ID]):
-                yield local_id, line, text
+def _is_said(text: str, states: Iterable[str]) -> bool:
+    """Say whether a sentence is one of a state: that something goes on is said in a few words."""
+    return any(states) and (len(text.split()) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
 
 
-def _listed_under_states(page: Page) -> Iterator[tuple[str, int, str]]:
-    """Yield the ids that stand alone below a heading, such as `Still in force`, its first line and title."""
+def _has_words(text: str) -> bool:
+    return re.search(r"[^\W\d_]{2}", text) is not None
+
+
+def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield first line and text of what begins with an id and is of no record, up to the next such."""
+    for first, text in _paragraphs(page):
+        starts = [match.end() for match in _BEGINS.finditer(ascii_of(text))]
+        for start, end in pairwise([*starts, len(text)]):
+            yield first + text.count("\n", 0, start), text[start:end].strip()
+
+
+def _ids_before(sentence: str) -> tuple[list[str], str]:
+    """Return the ids that a sentence is about, and what it says: `D1, D2 and D4 hold`."""
+    ids, text, plain = [], sentence, ascii_of(sentence)
+    match = _UPDATED.match(plain, _end_of(_DECOR, plain, 0))
+    while match:
+        ids.append(text[match.start(1) : match.end(1)])
+        text = text[match.end() :].lstrip(_BEHIND_ID)
+        match = _AND_ID.match(ascii_of(text))
+    noted = _NOTED.match(ascii_of(text))
+    if noted and not any(state_said(noted[1], kind) in _ENDED for kind in "DT"):
+        return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
+    return ids, bare(text)
+
+
+def _listed_under_states(page: Page) -> Iterator[Update]:
+    """Yield the ids that stand alone below a heading that is a state, such as `Still in force`."""
     for section in page.document.sections:
         if references(section.title):
             continue
@@ -822,7 +870,9 @@ def _listed_under_states(page: Page) -> Iterator[tuple[str, int, str]]:
         # Behind a few lines of prose the rest of a long section is not looked at.
         parts = (others.sub("", " ".join(some)) for some in (lines[:_LISTED_LINES], lines))
         if ids and not any(re.search(r"[^\W\d_]{4}", part) for part in parts):  # `and` may part them
-            yield from ((local_id, section.first_line, section.title) for local_id in ids)
+            for local_id in ids:
+                if any(state_said(section.title, kind) for kind in kind_of(local_id) or "DT" if kind != "A"):
+                    yield Update(local_id=local_id, line=section.first_line, text=section.title)
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:

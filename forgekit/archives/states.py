@@ -93,12 +93,18 @@ def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
     Args:
         is_state: the phrase stands behind a label of states, so it is no text of its own.
     """
-    weights, stop = _weights()[kind], _STOP.search(text)
+    weights, head = _weights()[kind], first_clause(text)
     found = best(weights, text, kind, margin=MARGIN, is_state=is_state)
-    if found not in (None, "none") or stop is None or not stop.start():
+    if found not in (None, "none") or not head:
         return found
-    clause = best(weights, text[: stop.start()], kind, margin=MARGIN, is_state=is_state)
+    clause = best(weights, head, kind, margin=MARGIN, is_state=is_state)
     return found if clause in (None, "none") else clause
+
+
+def first_clause(text: str) -> str:
+    """Return what stands before the first mark that parts clauses, "" where there is none."""
+    stop = _STOP.search(text)
+    return text[: stop.start()] if stop else ""
 
 
 def state_said(text: str, kind: str) -> str:
@@ -115,3 +121,10 @@ def new_text(text: str, kind: str) -> str:
             label = _LABEL.match(rest)
             return rest[label.end() :] if label else rest
     return ""
+
+
+def behind_state(text: str, kind: str) -> str:
+    """Return what a phrase says behind the clause that is its state; all of it where that has no words."""
+    stop, head = _STOP.search(text), first_clause(text)
+    rest = text[stop.end() :].strip() if stop and head else ""
+    return rest if len(rest) > 1 and state_said(head, kind) else text

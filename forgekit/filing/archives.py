@@ -40,7 +40,7 @@ _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SHOWN = 20
 _LOST = frozenset(
     {"unparsed-id", "unreadable-record", "too-many-records", "no-record", "unread-table"}
-    | {"no-reference", "bad-tag", "bad-tier", "bad-time", "bad-parent", "unknown-priority", "unknown-status"}
+    | {"no-reference", "bad-tag", "bad-tier", "bad-time", "unknown-priority", "unknown-status", "unknown-id"}
 )
 """Problems by which a record or a field of the text is not registered."""
 _UNREAD = frozenset(
@@ -499,7 +499,7 @@ def _plain(archive: Archive) -> str:
 
 
 def _ids(text: ArchiveText) -> set[str]:
-    records = (*text.decisions, *text.carried), text.threads, text.artifacts
+    records = (*text.decisions, *text.carried), text.threads, text.artifacts, text.updates
     return {record.local_id for some in records for record in some}
 
 

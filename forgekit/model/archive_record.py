@@ -151,6 +151,20 @@ class Chunk:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Update:
+    """What an archive says became of a record of its parent's.
+
+    Attributes:
+        line: 1-based line of its first words.
+        text: what stands behind the id, or above it.
+    """
+
+    local_id: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PossibleRecord:
     """What running text may state: not sure enough to be a record, so a person is asked.
 
@@ -200,6 +214,7 @@ class ArchiveText:
         turn_range: what was compressed; `all` becomes (1, turns) where turns are known.
         conversation: the uuid by which the archive names its own conversation.
         inherits_from: parent tags or conversation uuids, nearest first, `none` left out.
+        updates: what lines say became of a parent's records.
         carried: decisions of `inherited_context`: mentions, never the archive's own records.
         summary: one paragraph of state (foundational context, compressed state), "" if none.
         truncated: why the text seems to be cut off, "" if it does not.
@@ -221,6 +236,7 @@ class ArchiveText:
     decisions: tuple[DecisionRecord, ...] = ()
     threads: tuple[ThreadRecord, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
+    updates: tuple[Update, ...] = ()
     carried: tuple[DecisionRecord, ...] = ()
     summary: str = ""
     chunks: tuple[Chunk, ...] = ()

@@ -179,10 +179,8 @@ def test_an_id_without_a_record_is_named_with_its_line() -> None:
         "3: D004 is named but no record of it could be read (write it as `### D004: ...` or in the YAML log)"
     ]
     child = read_archive("**Inherited From:** OLD_TAG\n\nWe build on D004.\n- D005\n")
-    assert [(p.code, p.line, p.severity) for p in child.problems] == [
-        ("foreign-id", 3, Severity.INFO),
-        ("unparsed-id", 4, Severity.WARNING),
-    ]
+    assert [(p.code, p.line, p.severity) for p in child.problems] == [("foreign-id", 3, Severity.INFO)]
+    assert [(each.local_id, each.line) for each in child.updates] == [("D005", 4)]
 
 
 def test_an_id_of_few_digits_begins_a_record_where_its_place_says_so() -> None:

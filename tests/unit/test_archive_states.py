@@ -99,13 +99,42 @@ def test_a_column_of_what_is_now_says_the_state() -> None:
 def test_a_sentence_about_a_parent_s_record_is_its_state() -> None:
     lines = "## What changed\n- T001 \u2192 closed: finance\n- D001 is no longer valid: the budget was cut.\n"
     read = read_archive(HEAD + lines)
-    [record] = read.decisions
-    assert (record.status, record.rationale) == (
-        DecisionStatus.INVALIDATED,
-        "is no longer valid: the budget was cut.",
-    )
+    assert [(each.local_id, each.text) for each in read.updates] == [
+        ("D001", "is no longer valid: the budget was cut."),
+    ]
     [closed] = read.threads
     assert (closed.status, closed.resolution) == (ThreadStatus.RESOLVED, "finance")
+
+
+E_PARENT = archive(
+    "PARENT",
+    "2026-03-01",
+    decision("E1", "Count by hand"),
+    decision("E2", "Survey on foot"),
+    thread("F1", "Who comes?"),
+)
+
+
+def test_what_became_of_a_parent_s_records_is_known_by_their_ids_alone() -> None:
+    lines = "- **E2** superseded by E3\n- **F1** resolved: the ranger\n- **E3** (active): Survey by drone.\n"
+    text = read_archive(f"# A\n\nParent: PARENT_1\n\n## Changed\n{lines}")
+    assert [each.local_id for each in text.updates] == ["E2", "F1"]
+    child = archive(
+        "CHILD",
+        "2026-04-01",
+        decision("E3", "Survey by drone"),
+        updates=text.updates,
+        inherits_from=("PARENT",),
+    )
+    found = fold([E_PARENT, child])
+    old, new = the_decision(found, E_PARENT, "E2"), the_decision(found, child, "E3")
+    assert (old.status, old.superseded_by, new.status) == (
+        DecisionStatus.SUPERSEDED,
+        new.id,
+        DecisionStatus.ACTIVE,
+    )
+    asked = the_thread(found, E_PARENT, "F1")
+    assert (asked.status, asked.resolution) == (ThreadStatus.RESOLVED, "the ranger")
 
 
 def test_unknown_words_behind_a_label_are_read_by_their_meaning() -> None:
@@ -126,9 +155,9 @@ def test_new_words_behind_a_state_are_a_new_version() -> None:
 
 def test_ids_alone_below_a_state_are_in_it() -> None:
     read = read_archive(f"{HEAD}## Still in force, unchanged\nD001, D002\n")
-    assert [(d.local_id, d.status) for d in read.decisions] == [
-        ("D001", DecisionStatus.ACTIVE),
-        ("D002", DecisionStatus.ACTIVE),
+    assert [(each.local_id, each.text) for each in read.updates] == [
+        ("D001", "Still in force, unchanged"),
+        ("D002", "Still in force, unchanged"),
     ]
 
 
