@@ -36,7 +36,7 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import became, key_of, kind_of
+from forgekit.archives.claims import became, key_of, kind_of, references
 from forgekit.archives.states import state_said
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
@@ -52,6 +52,7 @@ LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
 _WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W\u2e80-\u9fff\uac00-\ud7af]+")
+_LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
 _LEAST_ALIKE, _ALIKE, _NEVER_ALIKE = 0.3, 0.6, 2.0
 """How like two texts under one id must be to be of one record: where others are, and where none is known."""
 
@@ -290,13 +291,19 @@ class _Fold:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
         updated = [*self.updated(archive, text, lineage)]
-        told = [self.with_state(archive, each, lineage) for each in text.decisions]
+        told = [self.with_state(archive, self.with_old_id(each, lineage), lineage) for each in text.decisions]
         told += [each for each in updated if isinstance(each, DecisionRecord)]
-        asked = [self.with_state(archive, each, lineage) for each in text.threads]
+        asked = [self.with_state(archive, self.with_old_id(each, lineage), lineage) for each in text.threads]
         asked += [each for each in updated if isinstance(each, ThreadRecord)]
         alike = self.least_likeness(archive, (*told, *asked), lineage)
-        decisions = tuple(self.with_old_version(archive, each, lineage, alike) for each in told)
-        threads = tuple(self.with_old_title(each, lineage, alike) for each in asked)
+        decisions = tuple(
+            self.with_old_version(archive, self.with_remark(archive, each, lineage, alike), lineage, alike)
+            for each in told
+        )
+        threads = tuple(
+            self.with_old_title(self.with_remark(archive, each, lineage, alike), lineage, alike)
+            for each in asked
+        )
         self.texts[archive.id] = replace(text, decisions=decisions, threads=threads)
         for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
@@ -357,6 +364,17 @@ class _Fold:
                 else:
                     yield ThreadRecord(**{"title": known, **given, **fields})
 
+    def with_old_id(self, record: R, lineage: Sequence[LocalIds]) -> R:
+        """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
+        title = "text" if _kind_of(record) == "D" else "title"
+        index: EntityIndex = (self.decisions if title == "text" else self.threads).index
+        bracket = _LAST_BRACKET.search(getattr(record, title))
+        for name in references(bracket["inner"]) if bracket else ():
+            if bracket and match_key(index.texts.get(_held(lineage, name), "")) == match_key(bracket["text"]):
+                words: dict[str, Any] = {title: bracket["text"]}
+                return replace(record, **words)
+        return record
+
     def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""
         kind = _kind_of(record)
@@ -390,11 +408,29 @@ class _Fold:
             index: EntityIndex = (self.decisions if _kind_of(record) == "D" else self.threads).index
             known, text = index.texts.get(_held(lineage, record.local_id)), _made(archive, record)[1]
             if known and record.entity is None:
-                is_same = text == record.local_id or abbreviates(known, text)
-                found.append(1.0 if is_same else likeness(known, text))
+                share = 1.0 if text == record.local_id or abbreviates(known, text) else likeness(known, text)
+                ended = record.status is not None and record.status.ended
+                found += [] if ended and share < _ALIKE else [share]  # it may be how that one ended
         same, alike = (sum(share >= least for share in found) for least in (1.0, _ALIKE))
         others = sum(share < _LEAST_ALIKE for share in found)
         return _LEAST_ALIKE if same > others else _ALIKE if alike >= others else _NEVER_ALIKE
+
+    def with_remark(self, archive: Archive, record: R, lineage: Sequence[LocalIds], alike: float) -> R:
+        """Return a record that shows a parent's as ended, in other words, with these as the reason of it."""
+        kind, status = _kind_of(record), record.status
+        index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
+        known, text = index.texts.get(_held(lineage, record.local_id), ""), _made(archive, record)[1]
+        is_own = record.scope is Scope.OWN and not (record.entity or getattr(record, "revises", None))
+        is_own = is_own and status not in (None, DecisionStatus.REVISED)
+        is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
+        is_known = is_like or match_key(text) in index.by_key
+        if not known or not is_own or is_known or alike == _NEVER_ALIKE or not (status and status.ended):
+            return record
+        message = f"{record.local_id}: “{text[:60]}” was read as why it is {status.value}"
+        self.note(archive, record.line, "read-as-state", message)
+        title, reason = ("text", "rationale") if kind == "D" else ("title", "resolution")
+        told: dict[str, Any] = {title: known, reason: getattr(record, reason) or text}
+        return replace(record, scope=Scope.INHERITED, **told)
 
     def with_old_title(self, record: ThreadRecord, lineage: Sequence[LocalIds], alike: float) -> ThreadRecord:
         """Return a thread under a parent's id, and in nearly its words, as that one."""

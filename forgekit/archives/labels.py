@@ -158,12 +158,18 @@ def _after(text: str, count: int) -> str:
     return text[end:]
 
 
+def colour_in(text: str) -> Priority | None:
+    """Return the priority that the first colour of a text shows."""
+    return next((_COLOURS[c] for c in text if c in _COLOURS), None)
+
+
 def priority_in(text: str) -> Priority | None:
     """Return the priority that a text names: a word, a colour, or a number of stars."""
     found, _ = leading(text, _PRIORITIES)
-    colour = next((_COLOURS[c] for c in text[:20] if c in _COLOURS), None)
     stars = max(map(text[:40].count, "\u2605\u2b50!\u25cf\u25a0"))
-    return found or colour or (None, Priority.LOW, Priority.MEDIUM, Priority.HIGH)[min(stars, 3)]
+    return (
+        found or colour_in(text[:20]) or (None, Priority.LOW, Priority.MEDIUM, Priority.HIGH)[min(stars, 3)]
+    )
 
 
 _NUMBER = re.compile(

@@ -354,7 +354,8 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     if kind != "D" and len(words) <= 2 and parse_priority(part) and not status:
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
-    if (len(words) <= 2 and status) or (status and references(part)):
+    rest = leading(part, STATES[kind])[1].strip() if kind in STATES else ""
+    if status and ((len(words) <= 2 and not rest) or references(part)):  # `(new vendor)` is no state
         return {"status": part}
     return {}
 

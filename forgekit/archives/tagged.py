@@ -37,6 +37,7 @@ from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import (
     CONFIDENCE,
     STATES,
+    colour_in,
     field_named,
     leading,
     lists_kind,
@@ -348,12 +349,10 @@ def _register(
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
-    if kind == "T" and _TICKED.match(page.document.lines[each.words.line - 1]):
-        raw["status"] = ThreadStatus.RESOLVED.value
-    elif kind == "T" and _UNTICKED.match(page.document.lines[each.words.line - 1]) and not each.all("state"):
-        raw["status"] = ThreadStatus.OPEN.value
-    elif state and not any(span.tag in ("state", "by", "res") for span in each.fields):
+    if state and not any(span.tag in ("state", "by", "res") for span in each.fields):
         raw["status"] = str(state.value)
+    if kind == "T":
+        raw = _marked(page.document.lines[each.words.line - 1], raw, has_state=bool(each.all("state")))
     if left:
         ended = kind == "T" and raw.get("status") == ThreadStatus.RESOLVED.value
         rest = "resolution" if ended else REST[kind]
@@ -370,6 +369,16 @@ def _register(
         make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
         page.found.unnumbered.append((each.words.line, kind, raw, place))
+
+
+def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:
+    """Return the fields of a thread with those that the box and the colour on its line give."""
+    if _TICKED.match(line):
+        raw["status"] = ThreadStatus.RESOLVED.value
+    elif _UNTICKED.match(line) and not has_state:
+        raw["status"] = ThreadStatus.OPEN.value
+    colour = colour_in(line)
+    return {"priority": colour.value, **raw} if colour else raw
 
 
 def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
@@ -474,10 +483,10 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
 
 
 def _is_of_another(page: Page, span: Span, claim: Claim) -> bool:
-    """Say whether a line before a record was read as a part of the record above it."""
-    if span.line >= claim.line or span.line not in page.taken:
-        return False
-    return any(each.line <= span.line for each in page.found.claims if each.local_id != claim.local_id)
+    """Say whether a line was read as a part of another record, above this one or below it."""
+    others = (each.line for each in page.found.claims if each.local_id != claim.local_id)
+    begun = max((line for line in others if line <= span.line), default=0)
+    return span.line in page.taken and (begun > 0 if span.line < claim.line else begun > claim.line)
 
 
 def _label_beside(page: Page, span: Span) -> str:

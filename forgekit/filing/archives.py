@@ -240,7 +240,8 @@ def arrival(
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
     problems = (*_redactions(redacted.findings), *text.problems)
-    if not (text.decisions or text.threads or text.artifacts or text.carried) and not is_compaction(raw):
+    records = text.decisions or text.threads or text.artifacts or text.carried or text.updates
+    if not records and not is_compaction(raw):
         _require_archive(item, text)
         problems = (*problems, _NO_RECORD)
     given = item.envelope.project
