@@ -121,7 +121,7 @@ def candidate_id(
 
 
 def note_id(project: EntityId, name: str, created_ms: int) -> EntityId:
-    """Derive a note's id from its first title and text, or its source, and the time it was written."""
+    """Derive a note's id from its first title or source, with its text, and the time it was written."""
     return v8_named(project, "note:" + text_hash(name), created_ms)
 
 

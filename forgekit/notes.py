@@ -101,7 +101,8 @@ def add(
             return [_with_text(standing, line, body, tags, forge.now())]
         name = forge.project(project, registry) or ""
         moment = at if at is not None else head.at if head.at is not None else forge.now()
-        note = replace(_note(name, line, body, tags, moment, source), extra=head.extra)
+        note = _note(name, line, body, tags, moment, source or f"{line}\n{body}")
+        note = replace(note, source=source, extra=head.extra)
         same = registry.get(note.id)
         if isinstance(same, Note) and same.body == body:
             return [same]
@@ -155,22 +156,33 @@ def ingest_folder(
         raise NotFoundError("folder", str(folder))
     problems: list[Problem] = []
     redacted: Counter[str] = Counter()
-    texts = dict(_texts(folder, problems))
+    files = {file.source: file for file in _files(folder, problems)}
+    here = text_hash(str(folder.resolve()))
     states: Counter[str] = Counter()
     gone: list[Note] = []
 
     def change() -> Change:
         registry = forge.registry()
-        inside = [note for note in registry.notes if (note.source or "").startswith(f"{_root(folder)}/")]
+        named = [note for note in registry.notes if (note.source or "").startswith(f"{_root(folder)}/")]
+        inside, folders = _of_folder(named, files, here)
         name = _owner(forge, registry, project, inside)
-        known = {note.source: note for note in inside if note.project_name == name}
-        left = {note.source_hash: note for source, note in known.items() if source not in texts}
+        own = [note for note in inside if note.project_name == name]
+        own.sort(key=lambda note: (_holds(note, files), here in note.source_folders, note.id))
+        known = {note.source: note for note in own}  # the last of one source
+        left = {note.source_hash: note for source, note in known.items() if source not in files}
         writes: list[Entity] = []
         states.clear()
         redacted.clear()
-        for source, (text, modified) in texts.items():
-            standing = known.get(source) or left.pop(text_hash(text), None)
-            note, secrets = _from_file(standing, name, source, text, modified)
+        for source, file in files.items():
+            standing = known.get(source) or left.pop(file.digest, None)
+            note, secrets = _from_file(standing, name, file)
+            if standing is None and isinstance(taken := registry.get(note.id), Note):
+                if _holds(taken, files):  # in a folder of this name that is another one
+                    states["unchanged"] += 1
+                    continue
+                note = replace(
+                    note, note_id=note_id(note.project_uuid, f"{file.name}\n{here}", note.created_at)
+                )
             redacted.update(secrets)
             state = "new"
             if standing is not None:
@@ -179,9 +191,9 @@ def ingest_folder(
                 state = "moved" if source not in known else "unchanged" if note == standing else "changed"
             states[state] += 1
             if state != "unchanged":
-                writes.append(note)
+                writes.append(replace(note, source_folders=tuple(sorted(folders.union(note.source_folders)))))
         moved = {note.id for note in writes}
-        gone[:] = [note for source, note in known.items() if source not in texts and note.id not in moved]
+        gone[:] = [note for source, note in known.items() if source not in files and note.id not in moved]
         if states["new"]:
             writes += forge.new_project(name, registry)
         return Change(
@@ -222,12 +234,12 @@ def _owner(forge: Forge, registry: Registry, project: str | None, notes: Iterabl
     """Return the name of the project that a folder's notes belong to; arguments as of `ingest_folder`.
 
     Args:
-        notes: that are known of a folder of this name.
+        notes: that are known of this folder.
     """
     owners = sorted({note.project_name for note in notes})
     if project is None and len(owners) > 1:
         names = ", ".join(map(repr, owners))
-        raise UsageError(f"{names} have notes of a folder of this name; say --project which")
+        raise UsageError(f"{names} have notes of this folder; say --project which")
     if project is None and owners:
         return owners[0]
     return forge.project(project, registry, required=False) or UNSORTED
@@ -237,8 +249,68 @@ def _root(folder: Path) -> str:
     return folder.resolve().name or "notes"
 
 
-def _texts(folder: Path, problems: list[Problem]) -> Iterable[tuple[str, tuple[str, Instant]]]:
-    """Yield the source of each Markdown file, its text and when it was changed; report what is none."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _File:
+    """A Markdown file of a folder.
+
+    Attributes:
+        source: the names of the folder and of the file in it.
+        modified: when it was changed.
+    """
+
+    source: str
+    text: str
+    digest: str
+    modified: Instant
+
+    @property
+    def name(self) -> str:
+        """What the id of its note is made of."""
+        return f"{self.source}\n{self.digest}"
+
+
+def _holds(note: Note, files: Mapping[str, _File]) -> bool:
+    """Say whether the file of a note holds what it held when it was last read."""
+    file = files.get(note.source or "")
+    return file is not None and file.digest == note.source_hash
+
+
+def _of_folder(
+    notes: Iterable[Note], files: Mapping[str, _File], here: str
+) -> tuple[list[Note], frozenset[str]]:
+    """Return the notes of a folder, and the hashes of the places where it was.
+
+    It is known by its place; after a move or in a copy, by more than half of its files, which hold what they
+    held. Notes that name no place are its own if no other folder of its name is known.
+
+    Args:
+        notes: of all folders of its name.
+        here: the hash of its place.
+    """
+    groups: dict[tuple[str, ...], list[Note]] = {}
+    for note in notes:
+        groups.setdefault(note.source_folders, []).append(note)
+    alike = {
+        group
+        for group, own in groups.items()
+        if 2 * sum(_holds(note, files) for note in own) > min(len(own), len(files))
+    }
+    places = {here}.union(*alike)
+    while more := {each for group in groups if not places.isdisjoint(group) for each in group} - places:
+        places |= more
+    if all(places.issuperset(group) for group in groups):
+        alike.add(())
+    own = [
+        note
+        for group, some in groups.items()
+        if group in alike or not places.isdisjoint(group)
+        for note in some
+    ]
+    return own, frozenset(places)
+
+
+def _files(folder: Path, problems: list[Problem]) -> Iterable[_File]:
+    """Yield each Markdown file that can be a note; report the others."""
     seen = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -264,31 +336,29 @@ def _texts(folder: Path, problems: list[Problem]) -> Iterable[tuple[str, tuple[s
                 problem = Problem(code="no-note", message=why, path=source, severity=Severity.WARNING)
                 problems.append(problem)
             else:
-                yield source, (text, Instant(state.st_mtime_ns // 1_000_000))
+                modified = Instant(state.st_mtime_ns // 1_000_000)
+                yield _File(source=source, text=text, digest=text_hash(text), modified=modified)
 
 
-def _from_file(
-    standing: Note | None, project: str, source: str, text: str, modified: Instant
-) -> tuple[Note, list[str]]:
+def _from_file(standing: Note | None, project: str, file: _File) -> tuple[Note, list[str]]:
     """Return the note of a file; its front matter gives title, tags and date, and the rest is kept apart.
 
     A day in the file's name dates a note whose front matter does not.
     """
-    digest = text_hash(text)
-    if standing is not None and standing.source_hash == digest:
+    if standing is not None and standing.source_hash == file.digest:
         return standing, []
-    head, text = _head(text)
+    head, text = _head(file.text)
     body, secrets = kept_text(text)
-    stem = Path(source).stem
+    stem = Path(file.source).stem
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
     if standing is not None:
         kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
-        read = _with_text(standing, line, body, head.tags, modified)
-        return replace(read, source_hash=digest, extra={**kept, **head.extra}), secrets
+        read = _with_text(standing, line, body, head.tags, file.modified)
+        return replace(read, source_hash=file.digest, extra={**kept, **head.extra}), secrets
     day = _DAY.search(stem)
-    moment = head.at or (_instant(day[0]) if day else None) or modified
-    note = _note(project, line, body, head.tags, moment, source)
-    return replace(note, source_hash=digest, extra=head.extra), secrets
+    moment = head.at or (_instant(day[0]) if day else None) or file.modified
+    note = _note(project, line, body, head.tags, moment, file.name)
+    return replace(note, source=file.source, source_hash=file.digest, extra=head.extra), secrets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -372,14 +442,13 @@ def _instant(value: object) -> Instant | None:
         return None
 
 
-def _note(project: str, title: str, body: str, tags: Iterable[str], at: Instant, source: str | None) -> Note:
+def _note(project: str, title: str, body: str, tags: Iterable[str], at: Instant, name: str) -> Note:
     owner = project_id(project)
     return Note(
-        note_id=note_id(owner, source or f"{title}\n{body}", at),
+        note_id=note_id(owner, name, at),
         title=title,
         project_name=project,
         project_uuid=owner,
-        source=source,
         created_at=at,
         updated_at=at,
         tags=_tags(tags, body),

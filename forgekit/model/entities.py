@@ -17,6 +17,7 @@ from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, text_hash, timestamp, v8_named
 from forgekit.model.fields import (
     CODE,
+    CODES,
     COUNT,
     ID,
     IDS,
@@ -639,6 +640,8 @@ class Note(Record):
     Attributes:
         source: where it was ingested from, such as a path in a vault; None where it was typed.
         source_hash: of what the source held when it was last read.
+        source_folders: hashes of the paths of the folders that its source was found in; they tell folders
+            of one name apart.
         concepts: its key phrases.
         essence: what it says, in one or two sentences.
         essence_of: the hash of the title and text that the essence was made of.
@@ -654,6 +657,7 @@ class Note(Record):
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
     source: str | None = key(TEXT, default=None, csv=True)
     source_hash: str | None = key(CODE, default=None)
+    source_folders: tuple[str, ...] = key(CODES, default=())
     concepts: tuple[str, ...] = key(LINES, default=(), together="essence")
     essence: str | None = key(TEXT, default=None, together="essence")
     essence_of: str | None = key(CODE, default=None, together="essence")

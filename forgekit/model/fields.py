@@ -165,6 +165,7 @@ INSTANT = FieldType(
 )
 TURNS = FieldType(_read_turns, lambda turns: [Plain(str(turn)) for turn in turns], list)
 LINES = _list_of(_read_text, Merge.LIST, searched=True)
+CODES = _list_of(_read_text, Merge.SET)
 IDS = _list_of(_read_id, Merge.SET)
 IDS_OR_WORDS = _list_of(_read_id_or_words, Merge.SET, searched=True)
 PAIRS = FieldType(_read_pairs, _pairs_as_map, _pairs_as_map, Merge.PAIRS)

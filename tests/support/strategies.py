@@ -410,6 +410,7 @@ def notes() -> st.SearchStrategy[Note]:
         project_uuid=ids(),
         source=maybe(lines()),
         source_hash=st.sampled_from((None, "0" * 16)),
+        source_folders=st.sampled_from(((), ("0" * 16,), ("0" * 16, "12e4567812e45678"))),
         concepts=line_lists(),
         essence=maybe(lines()),
         essence_of=st.sampled_from((None, "0" * 16, "12e4567812e45678")),

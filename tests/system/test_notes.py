@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,9 +152,53 @@ def test_two_folders_of_one_name_are_the_notes_of_two_projects(forge: Forge, tmp
         notes.ingest_folder(forge, folder, project=place.capitalize())
     found = {(note.project_name, note.body.partition("\n\n")[2]) for note in forge.registry().notes}
     assert found == {("Work", "Call the builder."), ("Home", "Ring the school.")}
+    assert notes.ingest_folder(forge, folder).states == {"unchanged": 1}
+    notes.ingest_folder(forge, folder, project="Work")
     with pytest.raises(UsageError) as refused:
         notes.ingest_folder(forge, folder)
-    assert str(refused.value) == ("'Home', 'Work' have notes of a folder of this name; say --project which")
+    assert str(refused.value) == "'Home', 'Work' have notes of this folder; say --project which"
+
+
+def test_two_folders_of_one_name_have_their_own_notes_in_one_project(forge: Forge, tmp_path: Path) -> None:
+    at_work, at_home = tmp_path / "work" / "vault", tmp_path / "home" / "vault"
+    for folder, text in ((at_work, "Call the builder."), (at_home, "Ring the school.")):
+        folder.parent.mkdir()
+        same = "---\ndate: 2026-01-02\n---\nThe same everywhere."
+        vault(folder, todo=f"---\ndate: 2026-01-02\n---\n{text}", template=same)
+        notes.ingest_folder(forge, folder)
+    assert notes.ingest_folder(forge, at_work).states == {"unchanged": 2}
+    vault(at_work, todo="The builder comes on Monday.")
+    vault(at_home, todo="The school rang.")
+    for folder in (at_home, at_work):
+        assert notes.ingest_folder(forge, folder).states == {"changed": 1, "unchanged": 1}
+        assert notes.ingest_folder(forge, folder).outcome.commit is None
+    bodies = sorted(note.body for note in forge.registry().notes)
+    assert bodies == ["The builder comes on Monday.", "The same everywhere.", "The school rang."]
+
+
+def test_a_folder_is_known_where_it_was_moved_or_copied_to(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "vault", a="One.", b="Two.", c="Three.")
+    notes.ingest_folder(forge, folder)
+    copy = tmp_path / "copy" / "vault"
+    shutil.copytree(folder, copy)
+    assert notes.ingest_folder(forge, copy).outcome.commit is None
+    vault(copy, a="One, changed.")
+    assert notes.ingest_folder(forge, copy).states == {"changed": 1, "unchanged": 2}
+    vault(copy, a="Changed again.", b="Changed.", c="Changed too.")
+    assert notes.ingest_folder(forge, copy).states == {"changed": 3}, "its place is known now"
+
+
+def test_notes_that_name_no_folder_are_found_again(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "vault", a="One.")
+    notes.ingest_folder(forge, folder)
+    (note,) = forge.registry().notes
+    path = forge.root / entity_path(note)
+    path.write_text(re.sub("source_folders: .*\n", "", path.read_text("utf-8")), encoding="utf-8")
+    git(forge.root, "commit", "-qam", "as an earlier version wrote it")
+    vault(folder, a="Another text.")
+    assert notes.ingest_folder(forge, folder).states == {"changed": 1}
+    (changed,) = forge.registry().notes
+    assert (changed.id, len(changed.source_folders)) == (note.id, 1)
 
 
 def test_front_matter_is_read_in_every_spelling_and_its_other_keys_are_kept(
