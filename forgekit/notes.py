@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from forgekit.change import Written, typed, unclaimed, write
 from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.git.program import Program
-from forgekit.ids import note_id, project_id, text_hash
+from forgekit.ids import normalise, note_id, project_id, text_hash
 from forgekit.merge.conflicting_edits import HEADING
 from forgekit.merge.merge import merge
 from forgekit.model.entities import Entity, Note, entity_path
@@ -156,7 +156,7 @@ def ingest_folder(
         raise NotFoundError("folder", str(folder))
     problems: list[Problem] = []
     redacted: Counter[str] = Counter()
-    files = {file.source: file for file in _files(folder, problems)}
+    files = _files(folder, problems)
     here = text_hash(str(folder.resolve()))
     states: Counter[str] = Counter()
     gone: list[Note] = []
@@ -168,7 +168,7 @@ def ingest_folder(
         name = _owner(forge, registry, project, inside)
         own = [note for note in inside if note.project_name == name]
         own.sort(key=lambda note: (_holds(note, files), here in note.source_folders, note.id))
-        known = {note.source: note for note in own}  # the last of one source
+        known = {_key(note.source): note for note in own}  # the last of one source
         left = {note.source_hash: note for source, note in known.items() if source not in files}
         writes: list[Entity] = []
         states.clear()
@@ -187,7 +187,7 @@ def ingest_folder(
             state = "new"
             if standing is not None:
                 read = note if note == standing else _with_edits(forge, standing, note, problems)
-                note = replace(read, source=source)
+                note = replace(read, source=standing.source if source in known else file.source)
                 state = "moved" if source not in known else "unchanged" if note == standing else "changed"
             states[state] += 1
             if state != "unchanged":
@@ -269,9 +269,14 @@ class _File:
         return f"{self.source}\n{self.digest}"
 
 
+def _key(source: str | None) -> str:
+    """Return what a source is known by: computers spell blanks and accents of one name differently."""
+    return normalise(source or "")
+
+
 def _holds(note: Note, files: Mapping[str, _File]) -> bool:
     """Say whether the file of a note holds what it held when it was last read."""
-    file = files.get(note.source or "")
+    file = files.get(_key(note.source))
     return file is not None and file.digest == note.source_hash
 
 
@@ -309,8 +314,32 @@ def _of_folder(
     return own, frozenset(places)
 
 
-def _files(folder: Path, problems: list[Problem]) -> Iterable[_File]:
-    """Yield each Markdown file that can be a note; report the others."""
+def _files(folder: Path, problems: list[Problem]) -> dict[str, _File]:
+    """Return the Markdown files that can be notes by the key of their source; report the others."""
+    found: dict[str, _File] = {}
+    for path in _paths(folder):
+        source = one_line(f"{_root(folder)}/{path.relative_to(folder).as_posix()}")
+        why, text = "", ""
+        try:
+            if path.stat().st_size > TEXT_LIMIT:
+                why = f"is longer than {TEXT_LIMIT:,} bytes"
+            else:
+                text = path.read_bytes().decode("utf-8-sig")
+                why = "" if any(map(str.isalnum, text)) else "holds no word"
+            modified = Instant(path.stat().st_mtime_ns // 1_000_000)
+        except (OSError, UnicodeDecodeError) as e:
+            why = "is no UTF-8" if isinstance(e, UnicodeDecodeError) else str(e.strerror)
+        if not why and _key(source) in found:
+            why = "has the name of another file but for blanks or accents; rename one of them"
+        if why:
+            problems.append(Problem(code="no-note", message=why, path=source, severity=Severity.WARNING))
+        else:
+            found[_key(source)] = _File(source=source, text=text, digest=text_hash(text), modified=modified)
+    return found
+
+
+def _paths(folder: Path) -> Iterator[Path]:
+    """Yield the Markdown files of a folder, by name."""
     seen = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -319,25 +348,8 @@ def _files(folder: Path, problems: list[Problem]) -> Iterable[_File]:
             seen += 1
             if seen > FILES_LIMIT:
                 raise UsageError(f"{folder} holds more than {FILES_LIMIT:,} files; ingest a part of it")
-            if path.suffix.lower() not in {".md", ".markdown"} or path.is_symlink() or not path.is_file():
-                continue
-            source = one_line(f"{_root(folder)}/{path.relative_to(folder).as_posix()}")
-            why = ""
-            try:
-                state = path.stat()
-                if state.st_size > TEXT_LIMIT:
-                    why = f"is longer than {TEXT_LIMIT:,} bytes"
-                else:
-                    text = path.read_bytes().decode("utf-8-sig")
-                    why = "" if any(map(str.isalnum, text)) else "holds no word"
-            except (OSError, UnicodeDecodeError) as e:
-                why = "is no UTF-8" if isinstance(e, UnicodeDecodeError) else str(e.strerror)
-            if why:
-                problem = Problem(code="no-note", message=why, path=source, severity=Severity.WARNING)
-                problems.append(problem)
-            else:
-                modified = Instant(state.st_mtime_ns // 1_000_000)
-                yield _File(source=source, text=text, digest=text_hash(text), modified=modified)
+            if path.suffix.lower() in {".md", ".markdown"} and not path.is_symlink() and path.is_file():
+                yield path
 
 
 def _from_file(standing: Note | None, project: str, file: _File) -> tuple[Note, list[str]]:

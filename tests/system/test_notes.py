@@ -201,6 +201,24 @@ def test_notes_that_name_no_folder_are_found_again(forge: Forge, tmp_path: Path)
     assert (changed.id, len(changed.source_folders)) == (note.id, 1)
 
 
+def test_two_names_that_are_one_to_other_computers_are_told(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(
+        tmp_path / "vault", **{"cafe\u0301": "Mac.", "caf\u00e9": "Linux.", "a  b": "1", "a b": "2"}
+    )
+    for state in ("new", "unchanged"):
+        report = notes.ingest_folder(forge, folder)
+        assert report.states == {state: 2}
+        why = "has the name of another file but for blanks or accents; rename one of them"
+        assert [(p.path, p.message) for p in report.problems] == [
+            ("vault/a b.md", why),
+            ("vault/caf\u00e9.md", why),
+        ]
+    for name in ("a  b", "cafe\u0301"):
+        (folder / f"{name}.md").unlink()
+    report = notes.ingest_folder(forge, folder)
+    assert (report.states, report.problems) == ({"changed": 2}, ())
+
+
 def test_front_matter_is_read_in_every_spelling_and_its_other_keys_are_kept(
     forge: Forge, tmp_path: Path
 ) -> None:
