@@ -26,7 +26,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text import frontmatter
 from forgekit.text.blocks import brief
 from forgekit.text.secrets import redact
-from forgekit.times import Instant, parse_instant
+from forgekit.times import UNKNOWN, Instant, parse_instant
 from forgekit.worktree.files import parse
 
 TEXT_LIMIT = 1_000_000
@@ -175,7 +175,7 @@ def ingest_folder(
         redacted.clear()
         for source, file in files.items():
             standing = known.get(source) or left.pop(file.digest, None)
-            note, secrets = _from_file(standing, name, file)
+            note, secrets = _from_file(standing, name, file, forge.now())
             if standing is None and isinstance(taken := registry.get(note.id), Note):
                 if _holds(taken, files):  # in a folder of this name that is another one
                     states["unchanged"] += 1
@@ -255,13 +255,11 @@ class _File:
 
     Attributes:
         source: the names of the folder and of the file in it.
-        modified: when it was changed.
     """
 
     source: str
     text: str
     digest: str
-    modified: Instant
 
     @property
     def name(self) -> str:
@@ -326,7 +324,6 @@ def _files(folder: Path, problems: list[Problem]) -> dict[str, _File]:
             else:
                 text = path.read_bytes().decode("utf-8-sig")
                 why = "" if any(map(str.isalnum, text)) else "holds no word"
-            modified = Instant(path.stat().st_mtime_ns // 1_000_000)
         except (OSError, UnicodeDecodeError) as e:
             why = "is no UTF-8" if isinstance(e, UnicodeDecodeError) else str(e.strerror)
         if not why and _key(source) in found:
@@ -334,7 +331,7 @@ def _files(folder: Path, problems: list[Problem]) -> dict[str, _File]:
         if why:
             problems.append(Problem(code="no-note", message=why, path=source, severity=Severity.WARNING))
         else:
-            found[_key(source)] = _File(source=source, text=text, digest=text_hash(text), modified=modified)
+            found[_key(source)] = _File(source=source, text=text, digest=text_hash(text))
     return found
 
 
@@ -352,10 +349,11 @@ def _paths(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _from_file(standing: Note | None, project: str, file: _File) -> tuple[Note, list[str]]:
+def _from_file(standing: Note | None, project: str, file: _File, now: Instant) -> tuple[Note, list[str]]:
     """Return the note of a file; its front matter gives title, tags and date, and the rest is kept apart.
 
-    A day in the file's name dates a note whose front matter does not.
+    A day in the file's name dates a note whose front matter does not. Of one without either it is not known
+    when it was written, on any machine.
     """
     if standing is not None and standing.source_hash == file.digest:
         return standing, []
@@ -365,12 +363,18 @@ def _from_file(standing: Note | None, project: str, file: _File) -> tuple[Note, 
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
     if standing is not None:
         kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
-        read = _with_text(standing, line, body, head.tags, file.modified)
+        read = _with_text(standing, line, body, head.tags, now)
         return replace(read, source_hash=file.digest, extra={**kept, **head.extra}), secrets
     day = _DAY.search(stem)
-    moment = head.at or (_instant(day[0]) if day else None) or file.modified
+    moment = head.at or (_instant(day[0]) if day else None) or UNKNOWN
     note = _note(project, line, body, head.tags, moment, file.name)
-    return replace(note, source=file.source, source_hash=file.digest, extra=head.extra), secrets
+    return replace(
+        note,
+        source=file.source,
+        source_hash=file.digest,
+        updated_at=now if moment == UNKNOWN else moment,
+        extra=head.extra,
+    ), secrets
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

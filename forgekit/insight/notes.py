@@ -21,7 +21,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.text.blocks import brief
 from forgekit.text.words import STOP_WORDS
-from forgekit.times import DAY_MS, Instant
+from forgekit.times import DAY_MS, UNKNOWN, Instant
 
 ESSENCE_LIMIT, DIGEST_LIMIT = 280, 560
 """Characters of the longest essence of a note, and of the longest digest of a topic."""
@@ -263,7 +263,7 @@ def suggest(
                 title=brief(labels.label(members), STATEMENT_LIMIT),
                 project_name=members[0].project_name,
                 project_uuid=members[0].project_uuid,
-                created_at=min(note.created_at for note in members),
+                created_at=min(filter(None, (note.created_at for note in members)), default=UNKNOWN),
                 updated_at=Instant(0),
             )
         found.append(_with_notes(topic, members, what, now))

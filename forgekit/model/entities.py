@@ -662,7 +662,7 @@ class Note(Record):
     essence: str | None = key(TEXT, default=None, together="essence")
     essence_of: str | None = key(CODE, default=None, together="essence")
     essence_by: str | None = key(TEXT, default=None, together="essence")
-    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     updated_at: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
 
@@ -704,7 +704,7 @@ class Topic(Record):
     digest: str | None = key(TEXT, default=None, together="digest")
     digest_of: str | None = key(CODE, default=None, together="digest")
     digest_by: str | None = key(TEXT, default=None, together="digest")
-    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     updated_at: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
 
     def require(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -16,7 +17,7 @@ from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.model.entities import Note, entity_path
 from forgekit.search import search
-from forgekit.times import format_date, parse_instant
+from forgekit.times import UNKNOWN, Instant, format_date, parse_instant
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 TOKEN = "ghp_" + "a8Kz2LmN0pQ4rT6vX8yB1dF3gH5jW7sC9eUo"
@@ -199,6 +200,20 @@ def test_notes_that_name_no_folder_are_found_again(forge: Forge, tmp_path: Path)
     assert notes.ingest_folder(forge, folder).states == {"changed": 1}
     (changed,) = forge.registry().notes
     assert (changed.id, len(changed.source_folders)) == (note.id, 1)
+
+
+def test_a_note_without_a_date_is_the_same_one_on_every_machine(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "vault", pump="The pump runs at 12 V.")
+    notes.ingest_folder(forge, folder)
+    (note,) = forge.registry().notes
+    assert (note.created_at, note.updated_at) == (UNKNOWN, NOW)
+    git(forge.root, "reset", "-q", "--hard", "HEAD~1")
+    os.utime(folder / "pump.md", (1, 1))
+    notes.ingest_folder(replace(forge, now=lambda: Instant(NOW + 1)), folder)
+    (other,) = forge.registry().notes
+    assert other == replace(note, updated_at=Instant(NOW + 1))
+    vault(folder, pump="The pump runs at 24 V.")
+    assert notes.ingest_folder(forge, folder).states == {"changed": 1}
 
 
 def test_two_names_that_are_one_to_other_computers_are_told(forge: Forge, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from forgekit.insight.notes import (
 from forgekit.insight.views import Derived
 from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.model.registry import Registry
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 ACTIVE, ARCHIVED = TopicStatus.ACTIVE, TopicStatus.ARCHIVED
 
@@ -175,6 +175,12 @@ def test_topics_are_made_grow_merge_split_rest_and_wake() -> None:
     assert kinds(topics, [IDS[:4], IDS[4:8]], day(100)) == ["archive", "archive"]
     resting = after(topics, [IDS[:4], IDS[4:8]], day(100))
     assert kinds(resting, [IDS[:4], IDS[4:8]], NOW) == ["reactivate", "reactivate"]
+
+
+def test_a_topic_begins_with_its_earliest_note_of_a_known_time() -> None:
+    undated = replace(NOTES[0], created_at=UNKNOWN)
+    (found,) = suggest([], [undated, *NOTES[1:4]], [IDS[:4]], NOW)
+    assert found.topic.created_at == day(1)
 
 
 def _of(topics: list[Topic], key: EntityId, ids: list[EntityId], last: int) -> tuple[Topic]:
