@@ -18,6 +18,7 @@ from forgekit.ids import normalise, note_id, project_id, text_hash
 from forgekit.merge.conflicting_edits import HEADING
 from forgekit.merge.merge import merge
 from forgekit.model.entities import Entity, Note, entity_path
+from forgekit.model.fields import Null
 from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
@@ -36,8 +37,12 @@ FILES_LIMIT = 100_000
 _HEADING = re.compile(r"# +(.{1,2000})")
 _TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d][\w/-]{0,60})")
 _WHEN = ("created", "created_at", "date")
+_CHANGED = ("updated", "updated_at", "modified")
 _TAGGED = ("tags", "tag", "keywords")
 _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+_DOTTED = re.compile(r"^(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})\b")
+_SECONDS = re.compile(r"(\d{10})(\d{3})?")
+"""A time since 1970, in seconds or in milliseconds."""
 _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 """A fenced stretch of code."""
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -55,6 +60,8 @@ class NotesReport:
     Attributes:
         states: how many notes are `new`, `changed`, `moved` to another file, `unchanged`.
         gone: the notes whose file was removed; they stay.
+        problems: files that were left out.
+        unread: keys of front matter that could not be read, in files that are new or changed.
     """
 
     outcome: Outcome
@@ -62,6 +69,7 @@ class NotesReport:
     gone: tuple[Note, ...] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    unread: tuple[Problem, ...] = ()
 
 
 def add(
@@ -102,7 +110,8 @@ def add(
         name = forge.project(project, registry) or ""
         moment = at if at is not None else head.at if head.at is not None else forge.now()
         note = _note(name, line, body, tags, moment, source or f"{line}\n{body}")
-        note = replace(note, source=source, extra=head.extra)
+        changed = moment if head.updated is None else head.updated
+        note = replace(note, source=source, updated_at=changed, extra=head.extra)
         same = registry.get(note.id)
         if isinstance(same, Note) and same.body == body:
             return [same]
@@ -159,6 +168,7 @@ def ingest_folder(
     files = _files(folder, problems)
     here = text_hash(str(folder.resolve()))
     states: Counter[str] = Counter()
+    unread: list[Problem] = []
     gone: list[Note] = []
 
     def change() -> Change:
@@ -173,9 +183,10 @@ def ingest_folder(
         writes: list[Entity] = []
         states.clear()
         redacted.clear()
+        unread.clear()
         for source, file in files.items():
             standing = known.get(source) or left.pop(file.digest, None)
-            note, secrets = _from_file(standing, name, file, forge.now())
+            note, secrets, faults = _from_file(standing, name, file, forge.now())
             if standing is None and isinstance(taken := registry.get(note.id), Note):
                 if _holds(taken, files):  # in a folder of this name that is another one
                     states["unchanged"] += 1
@@ -184,6 +195,10 @@ def ingest_folder(
                     note, note_id=note_id(note.project_uuid, f"{file.name}\n{here}", note.created_at)
                 )
             redacted.update(secrets)
+            unread.extend(
+                Problem(code="unread-key", message=fault, path=file.source, severity=Severity.WARNING)
+                for fault in faults
+            )
             state = "new"
             if standing is not None:
                 read = note if note == standing else _with_edits(forge, standing, note, problems)
@@ -209,6 +224,7 @@ def ingest_folder(
         gone=tuple(gone),
         redacted=redacted,
         problems=tuple(problems),
+        unread=tuple(unread),
     )
 
 
@@ -349,32 +365,40 @@ def _paths(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _from_file(standing: Note | None, project: str, file: _File, now: Instant) -> tuple[Note, list[str]]:
-    """Return the note of a file; its front matter gives title, tags and date, and the rest is kept apart.
+def _from_file(
+    standing: Note | None, project: str, file: _File, now: Instant
+) -> tuple[Note, list[str], tuple[str, ...]]:
+    """Return the note of a file, the rules that found secrets in it, and what of its head could not be read.
 
-    A day in the file's name dates a note whose front matter does not. Of one without either it is not known
-    when it was written, on any machine.
+    Its front matter gives title, tags and dates, and the rest is kept apart. A day in the file's name dates a
+    note whose front matter does not. One without either has no date, on any machine.
     """
     if standing is not None and standing.source_hash == file.digest:
-        return standing, []
+        return standing, [], ()
     head, text = _head(file.text)
     body, secrets = kept_text(text)
     stem = Path(file.source).stem
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
     if standing is not None:
         kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
-        read = _with_text(standing, line, body, head.tags, now)
-        return replace(read, source_hash=file.digest, extra={**kept, **head.extra}), secrets
+        changed = head.updated if head.updated and head.updated > standing.updated_at else now
+        read = _with_text(standing, line, body, head.tags, changed)
+        read = replace(read, source_hash=file.digest, extra={**kept, **head.extra})
+        return read, secrets, head.unread
     day = _DAY.search(stem)
     moment = head.at or (_instant(day[0]) if day else None) or UNKNOWN
     note = _note(project, line, body, head.tags, moment, file.name)
-    return replace(
-        note,
-        source=file.source,
-        source_hash=file.digest,
-        updated_at=now if moment == UNKNOWN else moment,
-        extra=head.extra,
-    ), secrets
+    return (
+        replace(
+            note,
+            source=file.source,
+            source_hash=file.digest,
+            updated_at=head.updated or moment or now,
+            extra=head.extra,
+        ),
+        secrets,
+        head.unread,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -382,13 +406,17 @@ class _Head:
     """What the front matter of a Markdown file says.
 
     Attributes:
+        at, updated: when the text was written and last changed.
         others: its other keys, as text.
+        unread: what of it cannot be read, and why.
     """
 
     title: str = ""
     tags: tuple[str, ...] = ()
     at: Instant | None = None
+    updated: Instant | None = None
     others: Mapping[str, object] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
     @property
     def extra(self) -> Mapping[str, object]:
@@ -398,24 +426,46 @@ class _Head:
 
 def _head(text: str) -> tuple[_Head, str]:
     """Return what a text's front matter says, and the text below it."""
+    unread: list[frontmatter.Unread] = []
     try:
         fields, _, below = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)
     except FormatError:
-        return _Head(), text  # a rule, or front matter of another kind: part of the text
-    plain = {name.lower(): value for name, value in fields.items()}
-    titles = (plain.get("title"), *(plain.get(name) for name in _WHEN))
-    title, *dates = (one_line(value) if isinstance(value, str) else "" for value in titles)
+        try:
+            fields, unread, below = frontmatter.read_each(text)
+        except FormatError:
+            return _Head(), text  # a rule, or front matter of another kind: part of the text
+    plain = {name.lower(): value for name, value in fields.items() if not isinstance(value, Null)}
+    title = plain.get("title")
     given = [value for name in _TAGGED if (value := plain.get(name))]
     listed = [each for value in given for each in (value if isinstance(value, list) else _split(value))]
-    read = {"title", *_TAGGED}
-    at = next((at for date in dates if (at := _instant(date.strip("[] ")))), None)
-    read |= set(_WHEN) if at is not None else set()
+    times = {name: at for name in (*_WHEN, *_CHANGED) if (at := _moment(plain.get(name)))}
+    why = "is no date such as 2026-03-04"
+    unread += [
+        frontmatter.Unread(name, "", f"{brief(redact(one_line(str(plain[name]))).text, 40)!r} {why}")
+        for name in (*_WHEN, *_CHANGED)
+        if plain.get(name) and name not in times
+    ]
+    read = {"title", *_TAGGED, *times}
+    others = {name: _redacted(value) for name, value in fields.items() if name.lower() not in read}
+    others |= {each.key: redact(one_line(each.text)).text for each in unread if each.key not in fields}
     return _Head(
-        title=redact(title).text,
+        title=redact(one_line(title)).text if isinstance(title, str) else "",
         tags=tuple(one_line(str(tag)).lstrip("#") for tag in listed),
-        at=at,
-        others={name: _redacted(value) for name, value in fields.items() if name.lower() not in read},
+        at=next((times[name] for name in _WHEN if name in times), None),
+        updated=next((times[name] for name in _CHANGED if name in times), None),
+        others=others,
+        unread=tuple(f"{redact(one_line(each.key)).text}: {each.why}" for each in unread),
     ), below
+
+
+def _moment(value: object) -> Instant | None:
+    """Return the time that a key of front matter names, in any form that has one meaning."""
+    if not isinstance(value, str):
+        return None
+    text = one_line(value).strip("[] ")
+    if match := _SECONDS.fullmatch(text):
+        return Instant(int(match[1] + (match[2] or "000")))
+    return _instant(_DOTTED.sub(lambda m: f"{m['y']}-{m['m']:0>2}-{m['d']:0>2}", text))
 
 
 def _split(value: object) -> list[str]:

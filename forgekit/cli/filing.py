@@ -235,6 +235,8 @@ def _ingest_notes(call: Call) -> None:
         console.diff(report.outcome.diff)
         for problem in report.problems[:_ARCHIVE_PROBLEMS]:
             console.info(f"left out: {problem.path} {problem.message}")
+        for problem in report.unread[:_ARCHIVE_PROBLEMS]:
+            console.info(f"front matter not read: {problem.path}: {problem.message}")
         for note in report.gone[:_CONVERSATIONS]:
             name = short_id(Kind.NOTE, note.id)
             console.info(f"{name} {console.one_line(note.title)}: its file is gone; the note stays")

@@ -583,6 +583,7 @@ def ingested_notes(found: Any, *, dry_run: bool) -> Json:
         "gone": [note.id for note in found.gone],
         "redacted": dict(found.redacted),
         "left_out": [{"path": problem.path, "why": problem.message} for problem in found.problems],
+        "unread": [{"path": problem.path, "why": problem.message} for problem in found.unread],
     }
 
 

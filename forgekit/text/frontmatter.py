@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import frontmatter
 import yaml
@@ -31,6 +32,8 @@ Fields = dict[str, Any]
 
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY = re.compile(r"^[^\s#:\-\[\]{}\"'][^:\n]{0,60}:(?=\s|$)", re.MULTILINE)
+_NOT_YAML = "front matter is not YAML"
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 
 
@@ -125,6 +128,40 @@ def read(text: str) -> tuple[Fields, dict[str, int], str]:
     return fields, handler.lines, body.replace("\r", "\n").strip("\n")
 
 
+class Unread(NamedTuple):
+    """A key of front matter that cannot be read: its lines behind the colon, and why."""
+
+    key: str
+    text: str
+    why: str
+
+
+def read_each(text: str) -> tuple[Fields, list[Unread], str]:
+    """Read a text that another program wrote, key by key: what cannot be read hides nothing else.
+
+    Returns the fields, the keys that cannot be read, and the body as it is written. Of two with one key, the
+    first is read. Raises FormatError where front matter does not begin with a key.
+    """
+    head, body = split(text.replace("\r\n", "\n"))
+    starts = [match.start() for match in _KEY.finditer(head)]
+    if not starts or any(line and line[0] != "#" for line in head[: starts[0]].split("\n")):
+        raise FormatError("front matter must be a list of `key: value` lines", line=2)
+    fields: Fields = {}
+    unread: list[Unread] = []
+    for start, end in pairwise([*starts, len(head)]):
+        key, _, value = head[start:end].partition(":")
+        try:
+            found, _ = load_fields(head[start:end])
+            twice = not fields.keys().isdisjoint(found)
+            fields = {**found, **fields}
+            why = "is given twice" if twice else ""
+        except FormatError as e:
+            why = e.message.removeprefix(f"{_NOT_YAML}: ")
+        if why:
+            unread.append(Unread(key, value.strip(), why))
+    return fields, unread, body
+
+
 def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
     """Read front matter into text, lists and mappings, and the 1-based file line of each key.
 
@@ -140,7 +177,7 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
             f"front matter is longer than {FRONT_MATTER_LIMIT:,} bytes; move text into the body", line=1
         )
     reader = _Reader()
-    reader.take_all(head, "front matter is not YAML")
+    reader.take_all(head, _NOT_YAML)
     return reader.result()
 
 

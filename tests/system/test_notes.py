@@ -202,6 +202,40 @@ def test_notes_that_name_no_folder_are_found_again(forge: Forge, tmp_path: Path)
     assert (changed.id, len(changed.source_folders)) == (note.id, 1)
 
 
+def test_what_front_matter_holds_is_read_key_by_key_and_the_rest_is_named(
+    forge: Forge, tmp_path: Path
+) -> None:
+    folder = vault(
+        tmp_path / "vault",
+        twice="---\ntags: [one]\ntags: [two]\n---\nTwice.",
+        broken="---\ntitle: Budget: 2026 [draft\ntags:\n- a\ncreated: 12.04.2024\n---\nBroken.",
+        anchor="---\nbase: &x [1, 2]\nalso: *x\ntags: [yaml]\n---\nAnchor.",
+        dates="---\ncreated: 1717171717\nupdated: 2025-06-07 08:09\n---\nDates.",
+        slashes="---\ndate: 04/05/2024\nmodified: null\n---\nSlashes.",
+        rule="---\n\nA rule: no front matter.\n\n---\n\nRule.",
+        marker="---\ntags: [git]\n---\nMarker.\n<<<<<<< HEAD",
+    )
+    report = notes.ingest_folder(forge, folder)
+    assert [(problem.path, problem.message) for problem in report.unread] == [
+        ("vault/anchor.md", "base: YAML anchors are not allowed"),
+        ("vault/anchor.md", "also: YAML aliases are not allowed"),
+        ("vault/broken.md", "title: a value that holds `: ` needs quotes"),
+        ("vault/slashes.md", "date: '04/05/2024' is no date such as 2026-03-04"),
+        ("vault/twice.md", "tags: is given twice"),
+    ]
+    found = {note.body.partition(".")[0]: note for note in forge.registry().notes}
+    tags = {name: note.tags for name, note in found.items() if note.tags}
+    assert tags == {"Twice": ("one",), "Broken": ("a",), "Anchor": ("yaml",), "Marker": ("git",)}
+    assert found["Broken"].extra == {"front_matter": {"title": "Budget: 2026 [draft"}}
+    assert found["Anchor"].extra == {"front_matter": {"base": "&x [1, 2]", "also": "*x"}}
+    assert format_date(found["Broken"].created_at) == "2024-04-12"
+    assert (found["Dates"].created_at, found["Dates"].updated_at) == (
+        Instant(1_717_171_717_000),
+        parse_instant("2025-06-07T08:09:00Z"),
+    )
+    assert notes.ingest_folder(forge, folder).unread == ()
+
+
 def test_a_note_without_a_date_is_the_same_one_on_every_machine(forge: Forge, tmp_path: Path) -> None:
     folder = vault(tmp_path / "vault", pump="The pump runs at 12 V.")
     notes.ingest_folder(forge, folder)
