@@ -184,7 +184,7 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     name = f"- {short_id(Kind.NOTE, note.id)} {quote(brief(note.title, 60))}"
     mark = f" [{quote(brief(about, 30))}]" if about else ""
     skeleton = f"{name}{mark}"
-    body = note.body.removeprefix(f"# {note.title}\n")
+    body = note.text.removeprefix(f"# {note.title}\n")
     essence = quote(note.essence or "") if has_essence(note) else quote(brief(body, ESSENCE_LIMIT))
     summary = f"{skeleton}: {essence}"
     if len(body) > TEXT_LIMIT:

@@ -15,14 +15,13 @@ from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.git.program import Program
 from forgekit.ids import normalise, note_id, project_id, text_hash
-from forgekit.merge.conflicting_edits import HEADING
 from forgekit.merge.merge import merge
 from forgekit.model.entities import Entity, Note, entity_path
 from forgekit.model.fields import Null
 from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import MERGE_MARKER, STATEMENT_LIMIT, clean, one_line
+from forgekit.model.rules import STATEMENT_LIMIT, clean, escaped, one_line, unescaped
 from forgekit.store import Change, Outcome
 from forgekit.text import frontmatter
 from forgekit.text.blocks import brief
@@ -47,7 +46,6 @@ _CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\
 """A fenced stretch of code."""
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 """What a terminal obeys and nobody reads."""
-_RESERVED = re.compile(rf"^{re.escape(HEADING)}[ \t]*$", re.MULTILINE)
 _INGESTED = ("Forgekit-Op", "ingest notes")
 _FRONT_MATTER = "front_matter"
 """The key of a note's file that holds what else the front matter of its source said."""
@@ -231,14 +229,12 @@ def ingest_folder(
 def kept_text(text: str) -> tuple[str, list[str]]:
     """Return a text as a note keeps it, without secrets, and the rules that found them."""
     found = redact(_TERMINAL.sub("", clean(text)).strip("\n"))
-    body = found.text
-    for pattern in (MERGE_MARKER, _RESERVED):
-        body = pattern.sub(lambda match: "\\" + match[0], body)
-    return body, [finding.rule for finding in found.findings]
+    return escaped(found.text), [finding.rule for finding in found.findings]
 
 
 def title_of(body: str, otherwise: str = "") -> str:
     """Return a text's first heading, else a given title, else its first words."""
+    body = unescaped(body)
     for line in _CODE.sub("", body).split("\n"):
         if match := _HEADING.match(line):
             return brief(one_line(match[1]), STATEMENT_LIMIT)

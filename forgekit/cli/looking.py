@@ -290,7 +290,7 @@ def _print_sections(entity: Any, view: dict[str, Any]) -> None:
     for key in _LONG:
         if view.get(key):
             console.section(key.replace("_", " ").capitalize(), view[key])
-    if view.get("content") != entity.body:  # which holds all sections
+    if entity.kind is not Kind.NOTE and view.get("content") != entity.body:  # which holds all sections
         for name, text in rules.added_sections(entity.body).items():
             console.section(name, text)
 

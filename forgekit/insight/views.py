@@ -110,7 +110,7 @@ class Derived:
             return {"content": entity.body} | life_view(self._lives[entity.id])
         if isinstance(entity, kinds.Note):
             made = ("essence", "essence_of", "essence_by") if not has_essence(entity) else ()
-            return {"content": entity.body} | dict.fromkeys(made)
+            return {"content": entity.text} | dict.fromkeys(made)
         if isinstance(entity, kinds.Conflict):
             return {"content": entity.body, "moot": conflict_state(self._registry, entity) == MOOT}
         return {"content": entity.body}

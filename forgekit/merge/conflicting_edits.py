@@ -17,11 +17,11 @@ from forgekit.errors import FormatError
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import one_line, parts
+from forgekit.model.rules import UNSETTLED, one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
 from forgekit.text.frontmatter import load_fields
 
-NAME = "Conflicting edits"
+NAME = UNSETTLED
 HEADING = f"## {NAME}"
 KEY = "conflicting_edits"
 PREAMBLE = "body"

@@ -50,6 +50,7 @@ from forgekit.model.rules import (
     require_line,
     require_values,
     section,
+    unescaped,
 )
 from forgekit.times import UNKNOWN, Instant
 
@@ -665,6 +666,11 @@ class Note(Record):
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     updated_at: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+    @property
+    def text(self) -> str:
+        """What was written; the body has a backslash where a line of it looks like what a merge writes."""
+        return unescaped(self.body)
 
     @property
     def made_of(self) -> str:

@@ -107,6 +107,21 @@ _OPENS = re.compile(rf"^(\\*)({_SPECIAL})", re.MULTILINE)
 _ESCAPED = re.compile(rf"^\\(\\*(?:{_SPECIAL}))", re.MULTILINE)
 
 
+UNSETTLED = "Conflicting edits"
+"""The section in which a merge keeps what a person has to choose from."""
+_MERGED = rf"##[ \t][^\S\n]*+{UNSETTLED}[^\S\n]*+#*+[^\S\n]*+$|<{{7}} |>{{7}} |\|{{7}} "
+
+
+def escaped(text: str) -> str:
+    """Return a text that is a whole body: a line that looks like a merge's gets a backslash before it."""
+    return re.sub(rf"^(\\*)({_MERGED})", r"\\\1\2", text, flags=re.MULTILINE)
+
+
+def unescaped(body: str) -> str:
+    """Return the text that a body was made of by `escaped`."""
+    return re.sub(rf"^\\(\\*(?:{_MERGED}))", r"\1", body, flags=re.MULTILINE)
+
+
 def clean(text: str) -> str:
     """Return text fit for a body: LF, no NUL, no half of a surrogate pair, no blank lines at either end."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")

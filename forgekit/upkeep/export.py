@@ -170,7 +170,7 @@ def _item(entity: Entity, opposed: Collection[EntityId]) -> _Item | None:
             return _Item(f"{short_id(entity.kind, entity.id)} ({entity.form.value})", entity.convention)
         case Note():
             head = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
-            return _Item(head, entity.title, (entity.body,))
+            return _Item(head, entity.title, (entity.text,))
     return None
 
 

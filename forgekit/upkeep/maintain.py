@@ -242,7 +242,7 @@ def _without_essence(forge: Forge) -> Iterator[tuple[EntityId, str, str, str]]:
     registry = forge.registry()
     for note in registry.notes:
         if not has_essence(note):
-            yield note.id, note.made_of, note.title, note.body
+            yield note.id, note.made_of, note.title, note.text
     stated: dict[EntityId | None, list[str]] = {}
     for decision in registry.decisions:
         stated.setdefault(decision.originated_in, []).append(decision.decision)

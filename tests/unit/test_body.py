@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.errors import RuleError
-from forgekit.model.rules import clean, parts, require_body, section, with_section
+from forgekit.model.rules import (
+    UNSETTLED,
+    clean,
+    escaped,
+    parts,
+    require_body,
+    section,
+    unescaped,
+    with_section,
+)
 
 BODY = "Lead  \n\n\n##  Rationale ##\nwhy\n\n\n## C#\n\nsharp\n\n## Rationale\n\nagain"
 
@@ -108,7 +117,17 @@ def test_what_is_put_in_is_read_back(text: str, name: str | None, body: str) -> 
     assert with_section(result, name, text) == result or not text
 
 
+@given(st.text(max_size=60) | st.text("\\## <|\n") | st.sampled_from([f"\\##\t {UNSETTLED} ##", "<<<<<<< x"]))
+def test_a_whole_text_is_read_back_and_holds_nothing_of_a_merge(text: str) -> None:
+    for line in ("", f"## {UNSETTLED}\n", f"\n\\##  {UNSETTLED} # \n"):
+        body = escaped(clean(line + text))
+        assert unescaped(body) == clean(line + text)
+        require_body(body)
+        assert UNSETTLED not in [name for name, _ in parts(body)]
+
+
 def test_long_lines_of_blanks_and_hashes_cost_linear_time() -> None:
     body = "## a" + " #" * 200_000 + "b\n" + "## " + " " * 400_000 + "\n" + "\\" * 400_000
     assert len(parts(body)) == 2
     assert with_section(body, "New", body)
+    assert unescaped(escaped(f"## {UNSETTLED}{' ' * 200_000}x\n{body}"))

@@ -84,6 +84,12 @@ def test_each_fidelity_has_its_words() -> None:
     assert note_renditions(stale, Fidelity.SUMMARY, about)[0] == f"{skeleton}: {stale.body}"
 
 
+def test_no_view_has_the_backslash_of_a_line_that_looks_like_a_merge() -> None:
+    one = replace(note("Plan", essence=None), body="One.\n\n\\## Conflicting edits\n\nTwo.")
+    assert Derived(Registry.of([one])).view(one)["content"] == "One.\n\n## Conflicting edits\n\nTwo."
+    assert "\\" not in note_renditions(one, Fidelity.FULL, "")[0]
+
+
 def test_an_essence_of_another_text_is_in_no_view() -> None:
     one = note("Plan")
     changed = replace(one, body="Another text.")
