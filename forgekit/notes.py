@@ -94,9 +94,7 @@ def add(
     Raises UsageError for a note without words, RuleError for a title that is too long.
     """
     head, below = _head(text)
-    body, _ = kept_text(below)
-    if not any(map(str.isalnum, body)):
-        raise UsageError("the note holds no word")
+    body = _worded(below)
     found = brief(head.title or title_of(body), STATEMENT_LIMIT)
     line = typed(title, "the text") if title is not None else found
     tags = (*tags, *head.tags)
@@ -132,16 +130,19 @@ def edit(
     Args:
         tags: in place of the old ones.
 
-    Raises RuleError for a title that is too long.
+    Raises UsageError for a text or a title without words, RuleError for a title that is too long.
     """
     key = forge.resolve(name, Kind.NOTE)
     line = None if title is None else typed(title, "--content")
+    if line == "":
+        raise UsageError("the title holds no word; leave --title out to keep the present one")
+    body = None if content is None else _worded(content)
 
     def decide(registry: Registry) -> list[Note]:
         note = registry.expect(Note, key)
         values: dict[str, Any] = {} if tags is None else {"tags": tuple(dict.fromkeys(tags))}
-        if content is not None:
-            values |= {"body": kept_text(content)[0], "updated_at": max(forge.now(), note.updated_at)}
+        if body is not None:
+            values |= {"body": body, "updated_at": max(forge.now(), note.updated_at)}
         return [replace(note, title=line or note.title, **values)]
 
     return write(forge, decide, "note edit", options)
@@ -224,6 +225,14 @@ def ingest_folder(
         problems=tuple(problems),
         unread=tuple(unread),
     )
+
+
+def _worded(text: str) -> str:
+    """Return a typed text as a note keeps it; raise UsageError where there is no word in it."""
+    body, _ = kept_text(text)
+    if not any(map(str.isalnum, body)):
+        raise UsageError("the note holds no word")
+    return body
 
 
 def kept_text(text: str) -> tuple[str, list[str]]:

@@ -64,6 +64,15 @@ def test_an_edited_note_keeps_its_id_and_says_when_its_text_changed(forge: Forge
     assert (changed.body, changed.tags, changed.updated_at) == ("Buy tea", ("shop",), NOW)
 
 
+def test_a_note_is_not_emptied_by_an_edit(forge: Forge) -> None:
+    note = notes.add(forge, "Buy milk").entity
+    with pytest.raises(UsageError, match="the note holds no word"):
+        notes.edit(forge, note.id, content=" \n")
+    with pytest.raises(UsageError, match="the title holds no word; leave --title out"):
+        notes.edit(forge, note.id, title=" ")
+    assert forge.registry().notes == [note]
+
+
 def test_a_folder_is_ingested_once_and_only_its_changes_again(forge: Forge, tmp_path: Path) -> None:
     folder = vault(
         tmp_path / "vault",
