@@ -34,7 +34,8 @@ TEXT_LIMIT = 1_000_000
 FILES_LIMIT = 100_000
 """Files of a folder that are looked at."""
 _HEADING = re.compile(r"# +(.{1,2000})")
-_TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d][\w/-]{0,60})")
+_COLOUR = r"(?=[a-f]*\d)(?:[\da-f]{6}|[\da-f]{8})(?![\w/-])"
+_TAG = re.compile(rf"(?:^|(?<=\s))#(?!(?i:{_COLOUR}))([^\W\d][\w/-]{{0,60}})")
 _WHEN = ("created", "created_at", "date")
 _CHANGED = ("updated", "updated_at", "modified")
 _TAGGED = ("tags", "tag", "keywords")

@@ -113,6 +113,12 @@ def test_a_folder_that_is_none_is_refused(forge: Forge, tmp_path: Path) -> None:
         notes.ingest_folder(forge, tmp_path / "gone")
 
 
+def test_a_colour_is_no_tag(forge: Forge) -> None:
+    made = notes.add(forge, "Paint it #ff8800 or #A0B0C0FF, not #decade or #b2b. #ff8800s #ff8800/x")
+    assert isinstance(made.entity, Note)
+    assert made.entity.tags == ("decade", "b2b", "ff8800s", "ff8800/x")
+
+
 def test_what_was_edited_here_outlives_a_change_of_the_file(forge: Forge, tmp_path: Path) -> None:
     folder = vault(tmp_path / "vault", tea="# Tea\n\nGreen.")
     (made,) = notes.ingest_folder(forge, folder).outcome.change.writes
