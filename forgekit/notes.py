@@ -159,8 +159,13 @@ def ingest_folder(
         project: whose notes these are, by name; else the one that has notes of this folder, else the
             default or only one, else `Unsorted`.
 
-    Raises NotFoundError where there is no such folder, UsageError where several projects have notes of it.
+    Raises NotFoundError where there is no such folder, UsageError for a file and where several projects have
+    notes of the folder.
     """
+    if folder.is_file():
+        raise UsageError(
+            f"{folder} is a file; unpack a .zip and name its folder, or keep one note by `forgekit note add`"
+        )
     if not folder.is_dir():
         raise NotFoundError("folder", str(folder))
     problems: list[Problem] = []

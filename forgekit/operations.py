@@ -310,10 +310,11 @@ OPERATIONS: tuple[Operation, ...] = (
             ("forgekit ingest auto ~/.claude/projects --with-text",
                 'forgekit ingest claude conversations.json --project "The Nexus" --dry-run',
                 "forgekit ingest notes ~/vault"), "ingested", writes=True,
-            more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}, or notes: a folder of Markdown. PATH "
-            "may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 conversations; after "
-            "an interruption, run it again. A dry run and --no-commit hold all of it in memory, --json the "
-            "names of all that it filed. From cron: `*/10 * * * * forgekit -C REGISTRY ingest auto PATH`."),
+            more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}, or notes, whose PATH is a folder of "
+            "Markdown. Another PATH may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 "
+            "conversations; after an interruption, run it again. A dry run and --no-commit hold all of it in "
+            "memory, --json the names of all that it filed. From cron: `*/10 * * * * forgekit -C REGISTRY "
+            "ingest auto PATH`."),
         Operation("review", "List the candidates that wait for a person, and answer them.",
             "forgekit.filing.review:answer",
             (Argument("approve", help="Register it; repeatable.", metavar="ID", many=True),

@@ -111,6 +111,9 @@ def test_a_folder_is_ingested_once_and_only_its_changes_again(forge: Forge, tmp_
 def test_a_folder_that_is_none_is_refused(forge: Forge, tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         notes.ingest_folder(forge, tmp_path / "gone")
+    (tmp_path / "vault.zip").touch()
+    with pytest.raises(UsageError, match="is a file; unpack a"):
+        notes.ingest_folder(forge, tmp_path / "vault.zip")
 
 
 def test_a_colour_is_no_tag(forge: Forge) -> None:
