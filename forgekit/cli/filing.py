@@ -226,6 +226,7 @@ def ingest(call: Call) -> None:
 
 def _ingest_notes(call: Call) -> None:
     from forgekit.notes import ingest_folder
+    from forgekit.worktree.local_state import record_gone
 
     for path in call["paths"]:
         with console.progress(f"reading {path}"):
@@ -237,7 +238,9 @@ def _ingest_notes(call: Call) -> None:
             console.info(f"left out: {problem.path} {problem.message}")
         for problem in report.unread[:_ARCHIVE_PROBLEMS]:
             console.info(f"front matter not read: {problem.path}: {problem.message}")
-        for note in report.gone[:_CONVERSATIONS]:
+        gone = {note.id: note for note in report.gone}
+        told = set(gone) if call.dry_run else record_gone(call.forge.root, Path(path), gone)
+        for note in [note for key, note in gone.items() if key in told][:_CONVERSATIONS]:
             name = short_id(Kind.NOTE, note.id)
             console.info(f"{name} {console.one_line(note.title)}: its file is gone; the note stays")
         counts = {state: report.states.get(state, 0) for state in ("new", "changed", "moved", "unchanged")}

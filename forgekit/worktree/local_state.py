@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 from forgekit.times import Instant
 from forgekit.worktree.roots import cache_dir, sessions_dir
 
-OPENED, MAINTAINED, INJECTED = "opened.json", "maintain.json", "injected.json"
+OPENED, MAINTAINED, INJECTED, GONE = "opened.json", "maintain.json", "injected.json", "gone.json"
 MOST_OPENED = 5_000
 """Notes that are remembered: those opened last."""
 MOST_INJECTED = 100
 """Memory files whose injection is remembered."""
+MOST_FOLDERS = 100
+"""Folders of notes of which it is remembered which files are gone."""
 _MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
@@ -59,6 +61,15 @@ def record_openings(root: Path, notes: Mapping[str, Instant]) -> None:
     if every != known:
         latest = sorted(every.items(), key=lambda item: (item[1], item[0]))[-MOST_OPENED:]
         write(root, OPENED, dict(latest))
+
+
+def record_gone(root: Path, folder: Path, notes: Iterable[str]) -> set[str]:
+    """Remember the notes of a folder whose files are gone, and return those whose files were there before."""
+    every, gone = read(root, GONE), sorted(notes)
+    known: Any = every.pop(name := str(folder.resolve()), [])
+    if gone != known:
+        write(root, GONE, dict([*every.items(), (name, gone)][-MOST_FOLDERS:]))
+    return {key for key in gone if not isinstance(known, list) or key not in known}
 
 
 def is_injected(root: Path, target: Path, project: str, state: str | None) -> bool:

@@ -220,3 +220,18 @@ def test_no_date_is_said_where_there_is_none(cli: Cli, tmp_path: Path) -> None:
         shown = cli("show", item["short_id"]).out.splitlines()
         assert [line.split(maxsplit=2)[2] for line in shown if line.startswith("created at")] == ["no date"]
     assert "1970-01-01" not in cli("export", "--format", "csv").out
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_note_whose_file_is_gone_is_named_once(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for name in ("pump", "roof"):
+        (folder / f"{name}.md").write_text(f"About the {name}.", encoding="utf-8")
+    assert cli("ingest", "notes", str(folder), "--project", "House").code == 0
+    (folder / "pump.md").unlink()
+    first = cli("ingest", "notes", str(folder)).err.splitlines()
+    assert [line.partition(" ")[2] for line in first[:-1]] == ["pump: its file is gone; the note stays"]
+    (again,) = cli("ingest", "notes", str(folder)).err.splitlines()
+    assert again == first[-1]
+    assert "1 unchanged, 1 gone" in again
