@@ -75,6 +75,15 @@ _LONG_RUN = re.compile(rb"(?=[A-Za-z]{0,200}[0-9])(?=[0-9]{0,200}[A-Za-z])[A-Za-
 _REFERENCE = re.compile(
     rb"[$%<{\[]|(?:process\.|os\.|env[.:]|secrets?\.|vault:|op://|arn:|sha(?:1|256|512)[:-])"
 )
+_PLAIN_NAME = re.compile(
+    rb"[A-Za-z\x80-\xee]{2,24}+(?:\\?[\"'`]|[*\]]){0,3}+[ \t]{0,4}(?::=|=>|[=:|]|\xef\xbc\x9a)"
+)
+"""The name of a password that is one word, and what assigns to it."""
+_NUMBERED = re.compile(rb"([A-Za-z\x80-\xff]{3,64})[0-9]{2,8}")
+_PASSPHRASE = re.compile(rb"[A-Za-z]{3,32}(?:-[A-Za-z]{3,32}){3,15}")
+_MORE_WORDS = re.compile(rb"[ \t]+[A-Za-z0-9]")
+_PIECE = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""One word of a name in camel case."""
 _COMMON = frozenset(
     {
         *(b"password", b"passwd", b"pass", b"pwd", b"pw", b"secret", b"token", b"key", b"user", b"username"),
@@ -136,7 +145,9 @@ def _assigned(match: re.Match[bytes]) -> bool:
     if match.string[match.end("s") : match.end("s") + 1] in {b"(", b"["}:
         return False  # a call, or a place in a list
     if name.startswith((b"pass", b"pw", *_FOREIGN)):
-        return _password(match)
+        return _password(match) or (
+            _PLAIN_NAME.match(match.string, match.start()) is not None and _noted(match)
+        )
     if name == b"token" and _HEX.fullmatch(value):  # a hash as a rule
         owner = _OWNED.search(match.string, max(match.start() - 16, 0), match.start())
         return owner is not None and _drawn(value)
@@ -149,6 +160,23 @@ def _chosen(value: bytes) -> bool:
     if _SYMBOL.search(value):
         return classes >= 2
     return classes >= 2 and sum(1 for _ in _BORDER.finditer(value)) >= 3
+
+
+def _noted(match: re.Match[bytes]) -> bool:
+    """Say whether the value of a line `password: VALUE` has a form that names, types and references do not.
+
+    That is a word with a number behind it, four words with hyphens that nothing follows, or letters of
+    which cases change as in no name.
+    """
+    value = match["s"]
+    if _no_value(value):
+        return False
+    if numbered := _NUMBERED.fullmatch(value):
+        return numbered[1].lower() not in _COMMON
+    if _PASSPHRASE.fullmatch(value):
+        return _MORE_WORDS.match(match.string, match.end("s")) is None
+    pieces = len(_PIECE.findall(value)) if 12 <= len(value) <= _JUDGED and value.isalpha() else 0
+    return pieces >= 4 and len(value) <= 3 * pieces
 
 
 def _in_address(match: re.Match[bytes]) -> bool:

@@ -71,6 +71,39 @@ def test_the_rule_that_knows_a_secret_best_names_it(text: str, left: str) -> Non
     assert redact(text).text == left
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password: ", "sommer2024"),
+        ("**Passwort:** ", "Gartenhaus77"),
+        ("Passwort\uff1a", "sommer2024"),
+        ("password: ", "correct-horse-battery-staple"),
+        ("Passwort: ", "lfebwNEJIEbTXe"),
+    ],
+)
+def test_a_password_that_a_person_chose_is_found_beside_its_name(name: str, value: str) -> None:
+    (found,) = find(f"{name}{value}\n")
+    assert redact(f"{name}{value}\n").text == f"{name}[redacted: assigned-secret {found.fingerprint}]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: the usual one",
+        "password: ask-for-the-team-vault entry",
+        "password: password123",
+        "password: Argon2id",
+        "password: HTTPPasswordMgr",
+        "password: IAmSensitiveBytes",
+        "password_hash: scrypt16384",
+        "the password is rotated2024",
+        "PasswordType: typing.TypeAlias",
+    ],
+)
+def test_a_word_or_a_name_beside_that_of_a_password_is_none(text: str) -> None:
+    assert find(text) == ()
+
+
 def test_a_token_inside_a_longer_word_is_none() -> None:
     assert find(f"x{TOKEN} prefix-{TOKEN}") == ()
 
