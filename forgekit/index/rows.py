@@ -98,7 +98,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` builds the entity from.
     """
-    from forgekit.model.entities import Decision, Thread, flagged
+    from forgekit.model.entities import Decision, Note, Thread, flagged
 
     project, title = getattr(entity, "project_name", None), entity.title
     tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
@@ -132,7 +132,8 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         _put_standing(db, row, entity, priority=entity.priority.value)
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
-        texts = (row, indexed(title), indexed(entity.body), indexed(names))
+        body = entity.text if isinstance(entity, Note) else entity.body
+        texts = (row, indexed(title), indexed(body), indexed(names))
         db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:
         _put_messages(db, row, entity)

@@ -151,6 +151,7 @@ def test_a_note_has_no_terminal_codes_no_reserved_heading_and_no_title_of_code(f
     assert note.body.startswith("PASS all 40\n")
     assert "\n\\## Conflicting edits\n" in note.body
     assert note.text == note.body.replace("\\##", "##")
+    assert "\\" not in search(forge, "conflicting edits").hits[0].hit.snippet
     assert not list(unresolved_edits(forge.registry(), CheckInput()))
 
 
