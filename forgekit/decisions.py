@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from forgekit.change import (
 from forgekit.conflict.pairs import superseded
 from forgekit.errors import RuleError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
+from forgekit.governing import given_patterns
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.merge import conflicting_edits
 from forgekit.model.entities import Decision, DecisionStatus, Entity
@@ -68,7 +69,7 @@ def create(
     bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
     others, words, governed = (
-        tuple(dict.fromkeys(given)) for given in (alternatives, tags, _relative(governs))
+        tuple(dict.fromkeys(given)) for given in (alternatives, tags, given_patterns(governs))
     )
     values: dict[str, Any] = {
         "epistemic_tier": tier,
@@ -105,20 +106,6 @@ def create(
         return [unclaimed(decision, registry), *origin.beside]
 
     return write(forge, decide, "decision new", options)
-
-
-def _relative(patterns: Iterable[str]) -> Iterator[str]:
-    """Yield path patterns; raise RuleError for one that would cover no file of the repository."""
-    for pattern in patterns:
-        if pattern.startswith("/") or ".." in pattern.split("/"):
-            raise RuleError(
-                f"governs: {pattern!r} must be relative to the top of the repository, such as `src/**`"
-            )
-        if pattern.startswith("!") or "{" in pattern:
-            raise RuleError(
-                f"governs: {pattern!r} has `!` or `{{`, which is not read; give each pattern by itself"
-            )
-        yield pattern
 
 
 def _titled(forge: Forge, text: str, project: EntityId) -> list[Decision]:
@@ -255,7 +242,7 @@ def edit(
     bases = None if dependencies is None else forge.resolve_all(dependencies, Kind.DECISION)
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
-    patterns = None if governs is None else _relative(governs)
+    patterns = None if governs is None else given_patterns(governs)
     lists = {"alternatives_rejected": alternatives, "governs": patterns, "dependencies": bases, "tags": tags}
     values: dict[str, Any] = {k: tuple(dict.fromkeys(v)) for k, v in lists.items() if v is not None}
     sections = {k: v for k, v in (("Rationale", rationale), ("Context", context)) if v is not None}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgekit.errors import ForgeError, UsageError
+from forgekit.errors import ForgeError, RuleError, UsageError
 from forgekit.forge import Forge, reading
 from forgekit.ids import EntityId
 from forgekit.text.globs import covering_nothing, covers
@@ -147,6 +147,20 @@ def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
 def _governed(forge: Forge) -> Mapping[EntityId, tuple[str, ...]]:
     forge.catalogue.refresh()
     return {EntityId(key): tuple(json.loads(names)) for key, names in forge.catalogue.governed()}
+
+
+def given_patterns(patterns: Iterable[str]) -> Iterator[str]:
+    """Yield path patterns; raise RuleError for one that would cover no file of the repository."""
+    for pattern in patterns:
+        if pattern.startswith("/") or ".." in pattern.split("/"):
+            raise RuleError(
+                f"governs: {pattern!r} must be relative to the top of the repository, such as `src/**`"
+            )
+        if pattern.startswith("!") or "{" in pattern:
+            raise RuleError(
+                f"governs: {pattern!r} has `!` or `{{`, which is not read; give each pattern by itself"
+            )
+        yield pattern
 
 
 def relative(path: str, folder: Path) -> str:

@@ -27,6 +27,7 @@ from forgekit.model.entities import (
     Decision,
     Entity,
     Lineage,
+    Priority,
     Proposal,
     Thread,
     ThreadStatus,
@@ -233,17 +234,23 @@ def decision_from(candidate: Candidate) -> Decision:
         project_name=candidate.project_name,
         project_uuid=candidate.project_uuid,
         local_id=candidate.local_id,
+        epistemic_tier=candidate.epistemic_tier,
         originated_in=conversation,
         conversation_ids=(conversation,),
+        dependencies=candidate.dependencies,
         alternatives_rejected=candidate.alternatives_rejected,
+        governs=candidate.governs,
         created_at=candidate.created_at,
         last_validated=candidate.created_at,
-        body=with_section(body, "Context", _quoted(candidate)),
+        body=with_section(body, "Context", _circumstances(candidate)),
     )
 
 
-def _quoted(candidate: Candidate) -> str:
-    return f"Turn {candidate.turn}: {candidate.quote}" if candidate.turn else candidate.quote
+def _circumstances(candidate: Candidate) -> str:
+    """Return the words of the conversation, and what an agent tells of them."""
+    quote = candidate.quote
+    quoted = f"Turn {candidate.turn}: {quote}" if quote and candidate.turn else quote
+    return "\n\n".join(filter(None, (quoted, candidate.context)))
 
 
 def candidate_from(archive: Archive, found: PossibleRecord) -> Candidate:
@@ -272,11 +279,12 @@ def thread_from(first: Candidate, last: Candidate) -> Thread:
     """Return the thread that candidates propose: the first gives the title, the last the state."""
     conversation = first.conversation_id
     status = STATUS[last.proposes]
-    body = with_section("", None, _quoted(first) if first.quote else "")
+    body = with_section("", None, _circumstances(first))
     return Thread(
         thread_id=thread_id(first.project_uuid, first.candidate, conversation, first.created_at),
         title=first.candidate,
         status=status,
+        priority=first.priority or Priority.MEDIUM,
         project_name=first.project_name,
         project_uuid=first.project_uuid,
         local_id=first.local_id,

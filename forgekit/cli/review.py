@@ -303,7 +303,12 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
         "chat": around.title,
         "words": f"{around.before}>>>{candidate.quote}<<<{around.after}",
         "because": candidate.rationale,
+        "context": candidate.context,
+        "tier": "" if candidate.epistemic_tier is None else f"{candidate.epistemic_tier:g}",
+        "priority": candidate.priority.value if candidate.priority else "",
+        "builds on": ", ".join(short_id(Kind.DECISION, each) for each in candidate.dependencies),
         "rejected": "; ".join(candidate.alternatives_rejected),
+        "governs": ", ".join(candidate.governs),
         "found by": candidate.why,
         "said again": _times(item),
     }

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
-from forgekit.change import Written, commit_subject, origin_of, superseding, typed, write
+from forgekit.change import Written, commit_subject, origin_of, superseding, typed, word_of, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.governing import given_patterns
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
 from forgekit.model.entities import (
     Candidate,
@@ -25,6 +26,7 @@ from forgekit.model.entities import (
     Decision,
     DecisionStatus,
     Entity,
+    Priority,
     Proposal,
     Thread,
     TranscriptPart,
@@ -115,7 +117,12 @@ def propose(
     conversation: str,
     why: str,
     rationale: str = "",
+    context: str = "",
+    tier: float | None = None,
+    dependencies: Iterable[str] = (),
     alternatives: Iterable[str] = (),
+    governs: Iterable[str] = (),
+    priority: Priority | str | None = None,
     project: str | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
@@ -123,11 +130,18 @@ def propose(
 
     Args:
         conversation: its source, by any name; an unknown uuid is registered along.
+        context, tier, dependencies, alternatives, governs: of the decision, as `decisions.create` takes them.
+        priority: of the thread.
         project: a project's name, else the conversation's.
 
     Raises RuleError for a text that is too long, NotFoundError, UsageError.
     """
     line = typed(text, "the reason")
+    bases, governed = (
+        forge.resolve_all(dependencies, Kind.DECISION),
+        tuple(dict.fromkeys(given_patterns(governs))),
+    )
+    urgency = word_of(Priority, "priority", priority)
     rejected = tuple(dict.fromkeys(statement(each, 300) for each in alternatives))
 
     def decide(registry: Registry) -> list[Entity]:
@@ -143,9 +157,13 @@ def propose(
             project_uuid=project_id(origin.project),
             conversation_id=source,
             turn=0,
+            epistemic_tier=tier,
+            dependencies=bases,
             alternatives_rejected=rejected,
+            governs=governed,
+            priority=urgency,
             created_at=origin.at,
-            body=with_section("", "Rationale", rationale),
+            body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
         known = registry.get(candidate.id)
         return [known] if known is not None else [candidate, *origin.beside]
@@ -401,9 +419,13 @@ def _revision(old: Decision, candidate: Candidate) -> Decision:
         old,
         decision_id=new.id,
         decision=new.decision,
+        epistemic_tier=old.epistemic_tier if new.epistemic_tier is None else new.epistemic_tier,
+        tier_token=old.tier_token if new.epistemic_tier is None else None,
         originated_in=new.originated_in,
         conversation_ids=new.conversation_ids,
+        dependencies=new.dependencies or old.dependencies,
         alternatives_rejected=new.alternatives_rejected or old.alternatives_rejected,
+        governs=new.governs or old.governs,
         created_at=new.created_at,
         last_validated=new.last_validated,
         body=new.body,

@@ -692,8 +692,8 @@ def waiting(found: Iterable[Any]) -> list[Json]:
             **_entity(
                 item.candidate,
                 "candidate_id",
-                "proposes candidate confidence why project_name conversation_id turn quote rationale "
-                "alternatives_rejected",
+                "proposes candidate confidence why project_name conversation_id turn quote rationale context "
+                "epistemic_tier dependencies alternatives_rejected governs priority",
             ),
             "same_as": item.same,
             "said_again": list(item.again),

@@ -246,8 +246,8 @@ def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str,
     return found | {"replacements": replaced}
 
 
-_MORE_FIELDS = ("tier", "context", "governs", "dependencies", "priority", "tags")
-"""What a tool takes and a candidate has no field for: it is kept in the words of the rationale."""
+_KEPT = ("rationale", "tier", "dependencies", "alternatives", "governs", "priority", "project")
+"""The arguments of a tool that a candidate keeps for what it would become."""
 
 
 def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
@@ -260,16 +260,14 @@ def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, sess
     registry = forge.registry()
     if values.get("project") and registry.projects:
         forge.known_project(values["project"], registry)
-    more = [f"Proposed {name}: {values[name]}" for name in _MORE_FIELDS if values.get(name)]
     return propose(
         forge,
         tool.proposes or Proposal.DECISION,
         values.get("text") or values["title"],
         conversation=values.get("conversation") or session,
         why=f"proposed by {agent or 'an agent'}",
-        rationale="\n".join(filter(None, (values.get("rationale") or values.get("content"), *more))),
-        alternatives=values.get("alternatives", ()),
-        project=values.get("project"),
+        context=values.get("context") or values.get("content", ""),
+        **{name: values[name] for name in _KEPT if name in values},
     )
 
 

@@ -521,7 +521,7 @@ class Proposal(Enum):
 
 @stored
 class Candidate(Record):
-    """One find; the body holds `## Quote` and `## Rationale`.
+    """One find; the body holds `## Quote`, `## Rationale` and `## Context`.
 
     Attributes:
         candidate: what would be registered, one line.
@@ -529,6 +529,7 @@ class Candidate(Record):
         why: the rule that found it, in words.
         turn: the turn of the conversation that holds it; 0 where an archive's text does.
         local_id: by which the text names it.
+        epistemic_tier, dependencies, governs, priority: of the decision or thread that it would become.
         created_at: event time of the turn.
         became: the decision or thread that it was approved as or merged into.
     """
@@ -547,13 +548,18 @@ class Candidate(Record):
     conversation_id: EntityId = key(ID, refers=_CONVERSATION)
     turn: int = key(COUNT, merge=Merge.GREATER)
     local_id: str | None = key(TEXT, default=None, csv=True)
+    epistemic_tier: float | None = key(NUMBER, default=None, csv=True)
+    dependencies: tuple[EntityId, ...] = key(IDS, default=(), refers=_DECISION)
     alternatives_rejected: tuple[str, ...] = key(LINES, default=())
+    governs: tuple[str, ...] = key(LINES, default=())
+    priority: Priority | None = key(one_of(Priority), default=None, csv=True)
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     became: EntityId | None = key(ID, default=None, together="state", refers=_RECORD)
 
     def require(self) -> None:
         """Raise RuleError for numbers out of range, and for an unanswered candidate that became something."""
         require_between("confidence", self.confidence, 1)
+        require_between("epistemic_tier", self.epistemic_tier, 1)
         require_between("turn", self.turn, MOST_TURNS)
         if self.became is not None and self.status not in {CandidateStatus.APPROVED, CandidateStatus.MERGED}:
             raise RuleError("became: goes with status approved or merged and no other")
@@ -567,6 +573,11 @@ class Candidate(Record):
     def rationale(self) -> str:
         """The reason given near the quote."""
         return section(self.body, "Rationale")
+
+    @property
+    def context(self) -> str:
+        """The circumstances, in the words of the agent that proposed it."""
+        return section(self.body, "Context")
 
 
 class ConventionStatus(Enum):

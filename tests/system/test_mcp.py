@@ -181,22 +181,27 @@ def test_a_list_goes_on_where_its_cursor_says(forge: Forge) -> None:
 
 def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
     server = server_of(forge)
-    given = {"text": "The API is GraphQL", "rationale": "fewer calls", "alternatives": ["REST"]}
     known = Kind.DECISION, forge.registry().decisions[0].id
+    given = {"text": "The API is GraphQL", "rationale": "fewer calls", "alternatives": ["REST"], "tier": 0.7}
+    given |= {"context": "slow phones", "governs": ["src/api/**"], "dependencies": [short_id(*known)]}
+    question = {"title": "Which queue?", "content": "Kafka is slow", "priority": "high"}
     for _ in range(2):
         found = asked(server, lambda client: client.call_tool("record_decision", given))
         assert not found.is_error, found.content
         (against,) = found.structured_content["conflicts"]
         assert (against["short_id"], against["level"]) == (short_id(*known), "conflict")
-        asked(server, lambda client: client.call_tool("record_thread", {"title": "Which queue?"}))
+        asked(server, lambda client: client.call_tool("record_thread", question))
     decision, thread = sorted(forge.registry().candidates, key=lambda one: one.proposes.value)
     assert (decision.candidate, decision.rationale) == ("The API is GraphQL", "fewer calls")
     assert (decision.status.value, decision.why) == ("waiting", "proposed by mcp")
     assert (thread.candidate, thread.proposes.value) == ("Which queue?", "thread_open")
     assert len(forge.registry().decisions) == 1
     answer(forge, Answers(approve=frozenset({decision.id, thread.id})))
-    assert "The API is GraphQL" in {one.decision for one in forge.registry().decisions}
-    assert [one.title for one in forge.registry().threads] == ["Which queue?"]
+    (made,) = (one for one in forge.registry().decisions if one.decision == "The API is GraphQL")
+    assert (made.rationale, made.context, made.epistemic_tier) == ("fewer calls", "slow phones", 0.7)
+    assert (made.governs, made.dependencies) == (("src/api/**",), (known[1],))
+    (asks,) = forge.registry().threads
+    assert (asks.title, asks.content, asks.priority.value) == ("Which queue?", "Kafka is slow", "high")
     refused = asked(
         server, lambda client: client.call_tool("record_decision", {**given, "project": "Halbor"})
     )
