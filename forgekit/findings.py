@@ -110,6 +110,9 @@ def findings_of(
             longer = finish_small and len(todo) <= _FEW_PAIRS
             judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
             judged = _judge_all(registry, judging, pairs, todo, progress)
+            if chosen is not None:  # what was judged of the other pairs is part of what is kept
+                known_only = _Judging(judge, cache, vectors, 0)
+                judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
             if name:
                 made_for = part if vectors.lacking(active) else state
                 cache.put({name + SUMMARY: json.dumps([made_for, *pairs.counts(None), pairs.flagged])})

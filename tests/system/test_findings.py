@@ -101,6 +101,17 @@ def test_findings_of_unchanged_decisions_are_remembered_and_made_anew_after_a_ch
     assert findings_of(forge, forge.registry()).conflicts == ()
 
 
+def test_a_write_that_is_judged_alone_keeps_the_findings_of_other_pairs(forge: Forge) -> None:
+    made(forge, SQL)
+    made(forge, MONGO)
+    first = findings_of(forge, forge.registry())
+    third = made(forge, EAT)
+    of_written(forge, [third], [entity_path(third)])
+    found = findings_of(forge, forge.registry(), wait_ms=0)
+    assert found.conflicts == first.conflicts
+    assert found.unjudged == 0
+
+
 def test_sides_in_either_order_give_one_finding(forge: Forge) -> None:
     made(forge, MONGO)
     made(forge, SQL)
