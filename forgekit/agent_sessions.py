@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Stretch, stretches_with
 from forgekit.compaction.events import Event, What
-from forgekit.compaction.meter import Meter, measure
+from forgekit.compaction.meter import Meter, measure, reported
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
 from forgekit.transcripts.kept_events import Kept, kept, limits, note
+from forgekit.transcripts.values import mapping
 from forgekit.worktree.roots import agent_folder, sessions_dir
 
 if TYPE_CHECKING:
@@ -200,13 +202,21 @@ def status_line(forge: Forge | None, given: bytes) -> str:
         given: the JSON that an agent gives the command of its status line; anything else gives no line.
     """
     try:
-        data = json.loads(given)
-        path = Path(data["transcript_path"])
-        window = data.get("context_window", {}).get("context_window_size")
-        if type(window) is int and window > 0:
+        data = mapping(json.loads(given))
+    except ValueError:
+        return ""
+    named = mapping(data.get("context_window"))
+    window, percent = named.get("context_window_size"), named.get("used_percentage")
+    window = window if type(window) is int and window > 0 else 0
+    meter = None
+    with suppress(TypeError, ValueError, OSError):
+        path = Path(data.get("transcript_path") or "")
+        if window and path.is_file():
             note(sessions_dir(forge.root if forge else None), path, window=window)
         meter = opened(forge, path).meter
-    except (ValueError, LookupError, TypeError, AttributeError, OSError):
+    if window and isinstance(percent, int | float) and percent >= 0:
+        meter = reported(percent / 100, window, meter)
+    if meter is None:
         return ""
     return f"context {meter.share:.0%} of {meter.limit // 1000}k, risk of compaction {meter.risk.value}"
 

@@ -52,8 +52,8 @@ class Meter(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Tokens in use by the tokens at which a compaction is expected."""
-        return round(self.used / self.limit, 3)
+        """Tokens in use by the tokens at which a compaction is expected, at most 1."""
+        return min(1.0, round(self.used / self.limit, 3))
 
 
 def measure(events: Iterable[Event], window: int = 0, limits: Mapping[str, int] = NO_LIMITS) -> Meter:
@@ -76,15 +76,29 @@ def measure(events: Iterable[Event], window: int = 0, limits: Mapping[str, int] 
             if event.name == "auto" and event.tokens:
                 observed[model] = event.tokens
             used, risk = 0, Risk.OCCURRED
+    limit = _limit(observed, model, window, most)
     return Meter(
         used=used,
         window=window or _window(model, most),
-        limit=_limit(observed, model, window, most),
-        observed=model in observed,
+        limit=limit,
+        observed=limit == observed.get(model),
         risk=risk,
         model=model,
         compactions=compactions,
     )
+
+
+def reported(share: float, window: int, measured: Meter | None = None) -> Meter:
+    """Return the meter of what the agent itself says.
+
+    Args:
+        share: of the window that is in use.
+        window: tokens of the model's context.
+        measured: the same session's by its transcript, which knows where the model compacts.
+    """
+    used = round(min(share, 1.0) * window)
+    meter = measured or Meter(risk=_risk(share, Risk.LOW))
+    return meter._replace(used=used, window=window, limit=window, observed=False)
 
 
 def _window(model: str, most: int) -> int:
@@ -92,7 +106,9 @@ def _window(model: str, most: int) -> int:
 
 
 def _limit(observed: dict[str, int], model: str, window: int, most: int) -> int:
-    return observed.get(model) or window or _window(model, most)
+    seen = observed.get(model, 0)
+    # A session that went on beyond it compacts elsewhere: its window is another one.
+    return seen if seen and most <= seen * (1 + BACK) else window or _window(model, most)
 
 
 def _risk(share: float, before: Risk) -> Risk:

@@ -235,6 +235,14 @@ def test_a_status_line_keeps_the_window_that_the_agent_names(cli: Cli, home: Pat
     line = cli("statusline", root=home, stdin=json.dumps(given).encode())
     assert (line.code, line.out) == (0, "context 9% of 1000k, risk of compaction low\n")
     assert cli("compaction", "status", "--session", "s1", "--json", root=home).json["window"] == 1_000_000
+    said = {"context_window_size": 200_000, "used_percentage": 45}
+    for path_given in (str(path), "/none", None):
+        payload = {"transcript_path": path_given, "context_window": said}
+        line = cli("statusline", root=home, stdin=json.dumps(payload).encode())
+        assert line.out == "context 45% of 200k, risk of compaction low\n"
+    payload = {"context_window": said | {"used_percentage": 104}}
+    line = cli("statusline", root=home, stdin=json.dumps(payload).encode())
+    assert line.out == "context 100% of 200k, risk of compaction high\n"
     for wrong in (b"", b"[]", b'{"transcript_path": 1}', b'{"transcript_path": "/none"}'):
         assert cli("statusline", root=home, stdin=wrong).out == "\n"
 

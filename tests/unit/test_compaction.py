@@ -157,6 +157,14 @@ def test_a_limit_seen_in_another_session_counts() -> None:
     assert measure(events(talk), limits={"m-1": 100_000}).share == 0.9
 
 
+def test_a_limit_that_the_session_is_beyond_is_not_its_own() -> None:
+    talk = Transcript()
+    talk.reply("x", 240_000)
+    meter = measure(events(talk), 1_000_000, {"m-1": 158_000})
+    assert (meter.limit, meter.observed, meter.share) == (1_000_000, False, 0.24)
+    assert measure(events(talk), 200_000).share == 1
+
+
 @pytest.mark.parametrize(
     "text", ["As mentioned before, this was summarized.", "This session is being continued"]
 )
