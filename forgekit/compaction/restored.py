@@ -145,10 +145,11 @@ def _row(anchor: Anchor, folder: str, *, printed: bool) -> BlockRow:
     match anchor.kind:
         case AnchorKind.FILE | AnchorKind.READ:
             path = text.removeprefix(folder)
-            times = f" {anchor.times} times" if anchor.times > 1 else ""
-            return BlockRow(
-                (f"- `{_cut(path, _LONG)}` {anchor.state}{times}, {turn}", f"- `{_cut(path, 90)}`")
-            )
+            state, edits = anchor.state, anchor.times
+            if state == "created" and edits > 1:
+                state, edits = "created, then edited", edits - 1
+            times = f" {edits} times" if edits > 1 else ""
+            return BlockRow((f"- `{_cut(path, _LONG)}` {state}{times}, {turn}", f"- `{_cut(path, 90)}`"))
         case AnchorKind.ERROR | AnchorKind.COMMAND:
             files = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in anchor.files[:5])
             between = ", ".join(f"`{_cut(command, _SHORT)}`" for command in anchor.between)

@@ -192,6 +192,18 @@ def test_files_have_their_last_state_and_failed_edits_change_none() -> None:
     assert [a.text for a in found(talk, AnchorKind.READ)] == ["/w/d.go"]
 
 
+@pytest.mark.parametrize(
+    ("edits", "told"), [(0, "created"), (1, "created, then edited"), (2, "created, then edited 2 times")]
+)
+def test_a_file_is_created_once_whatever_edits_follow(edits: int, told: str) -> None:
+    talk = Transcript()
+    talk.prompt("go")
+    talk.call("Write", data={"type": "create"}, file_path="/w/c.go")
+    for _ in range(edits):
+        talk.edit("/w/c.go")
+    assert f"- `/w/c.go` {told}, turn 1" in restored(stretches(events(talk)), "", name="s")
+
+
 def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None:
     talk = Transcript()
     talk.prompt("go")
