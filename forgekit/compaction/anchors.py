@@ -3,7 +3,8 @@
 Outcomes are those that the results name: of a command line, that of the programs that `&&` joins at its end;
 of a pipe, that of its last program only, and a failure that the pipe prints. A command that verifies is one
 that was run again after files had changed, one that failed before they did, and then what the same program
-runs; what looks at files or at their history verifies nothing.
+runs; what looks at files or at their history verifies nothing. What a program such as `git` fails to do is an
+error all the same; that there is nothing to list or to filter is none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _ASSIGNED = re.compile(r"\w+=\S*")
 _PREPARES = frozenset({"cd", "export", "set", "source", "sleep", "echo", "true"})
 _FILTERS = frozenset({"cat", "head", "sort", "tail", "tee", "uniq", "wc"})
 """Programs that pass whatever they read."""
-_VERIFY_NOTHING = _FILTERS | {"git", "gh", "hg", "jj", "ls", "pwd"}
+_ONLY_LOOK = _FILTERS | {"ls", "pwd"}
+_VERIFY_NOTHING = _ONLY_LOOK | {"git", "gh", "hg", "jj"}
 _DONE = frozenset({"completed", "deleted", "cancelled"})
 
 
@@ -362,8 +364,11 @@ class _Fold:
         found += last.values()
         checks = {key: known for key, known in self.commands.items() if key.split()[0] not in _VERIFY_NOTHING}
         self.checks.update(*(_heads(key) for key, known in checks.items() if known.verifies))
-        for key, known in checks.items():
-            verifies = known.verifies or (known.changes > 0 and _heads(key) <= self.checks)
+        for key, known in self.commands.items():
+            if key.split()[0] in _ONLY_LOOK:
+                continue
+            checked = known.verifies or (known.changes > 0 and _heads(key) <= self.checks)
+            verifies = key in checks and checked
             one = Anchor(
                 kind=AnchorKind.COMMAND,
                 text=key,

@@ -354,6 +354,18 @@ def test_a_command_that_never_passed_is_an_error_though_nothing_says_that_it_che
     assert found(talk, AnchorKind.COMMAND) == []
 
 
+def test_what_version_control_fails_to_do_is_an_error_and_no_check() -> None:
+    talk = Transcript()
+    talk.run("git push --force", "remote: rejected", failed=True)
+    [error] = found(talk, AnchorKind.ERROR)
+    assert (error.text, error.state, error.detail) == ("git push", "failed", "remote: rejected")
+    talk.edit("/w/a.go")
+    talk.run("git push --force")
+    [error] = found(talk, AnchorKind.ERROR)
+    assert error.state == "passed"
+    assert found(talk, AnchorKind.COMMAND) == []
+
+
 def test_looking_at_the_history_verifies_nothing() -> None:
     talk = Transcript()
     for _ in range(2):
