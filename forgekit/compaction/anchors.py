@@ -34,6 +34,8 @@ _FILTERS = frozenset({"cat", "head", "sort", "tail", "tee", "uniq", "wc"})
 """Programs that pass whatever they read."""
 _ONLY_LOOK = _FILTERS | {"ls", "pwd"}
 _VERIFY_NOTHING = _ONLY_LOOK | {"git", "gh", "hg", "jj"}
+_LAUNCH = frozenset({"run", "exec"})
+"""Words behind which a program names another one that it runs, as `python` does behind `-m`."""
 _DONE = frozenset({"completed", "deleted", "cancelled"})
 
 
@@ -134,12 +136,14 @@ class _Program(NamedTuple):
     Attributes:
         words: without what its output is piped to, variables and redirections.
         target: the words without options, after those of the `cd` before it.
+        launched: the same of the program that this one runs; "" for none.
         shown: whether the outcome of the line shows that it passed.
         filtered: whether it is piped to a program that may fail too.
     """
 
     words: Sequence[str]
     target: str
+    launched: str
     shown: bool
     filtered: bool
 
@@ -183,10 +187,16 @@ def _programs(command: str) -> tuple[_Program, ...]:
                 folder = " ".join(words) if words[:1] == ["cd"] else folder
                 continue
             last = segment.rpartition("|")[2].split()[:1] if piped and "|" in segment else []
-            target = " ".join([folder, *(word for word in words if not word.startswith("-"))]).strip()
+            launch = (n for n, word in enumerate(words) if word in _LAUNCH or (n, word) == (1, "-m"))
+            target, launched = (_target(folder, words[at:]) for at in (0, next(launch, len(words)) + 1))
             shown = number == len(chains) and not last
-            found.append(_Program(words, target, shown, filtered=not _FILTERS.issuperset(last)))
+            found.append(_Program(words, target, launched, shown, filtered=not _FILTERS.issuperset(last)))
     return tuple(found)
+
+
+def _target(folder: str, words: Sequence[str]) -> str:
+    named = [word for word in words if not word.startswith("-")]
+    return " ".join([folder, *named]).strip() if named else ""
 
 
 def hides_outcome(command: str) -> bool:
@@ -311,7 +321,8 @@ class _Fold:
         printed = bool(hidden and result.text) and not result.failed
         failed = result.failed and bool(shown) and not any(program.filtered for program in programs)
         if not result.failed:
-            self._passed(shown, set() if printed else hidden, call.turn)
+            launched = {program.launched for program in programs if program.shown}
+            self._passed(shown | launched, set() if printed else hidden, call.turn)
         if known.runs and known.target == target and len(self.changed) > known.changes >= 0:
             known.verifies = True
         if failed or printed:

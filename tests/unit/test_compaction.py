@@ -345,6 +345,26 @@ def test_a_command_that_failed_at_last_is_open() -> None:
     assert (error.text, error.state, error.detail) == ("make check", "failed", "boom")
 
 
+@pytest.mark.parametrize(
+    ("then", "state"),
+    [
+        ("uv run pytest -q", "passed"),
+        ("python -m pytest", "passed"),
+        ("uv run pytest tests/a.py", "failed"),
+        ("which pytest", "failed"),
+        ("git commit -m pytest", "failed"),
+    ],
+)
+def test_a_command_that_another_program_ran_has_passed(then: str, state: str) -> None:
+    talk = Transcript()
+    talk.run("pytest -q", "No module named 'babel'", failed=True)
+    talk.run("uv add babel")
+    talk.run(then)
+    [error] = found(talk, AnchorKind.ERROR)
+    assert (error.text, error.state) == ("pytest", state)
+    assert error.between == (("uv add babel",) if state == "passed" else ())
+
+
 def test_a_command_that_never_passed_is_an_error_though_nothing_says_that_it_checks() -> None:
     talk = Transcript()
     talk.run("npm run build", "heap out of memory", failed=True)
