@@ -9,14 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from forgekit.change import Written, commit_subject, origin_of, typed, write
-from forgekit.conflict.judge import Judgement, Level, Statement
+from forgekit.conflict.judge import Judgement, Level
 from forgekit.conflict.pairs import statement as statement_of
 from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
 from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, stated_in
-from forgekit.findings import judged_texts
+from forgekit.findings import EXCLUDE, judged_texts
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, convention_id, project_id
-from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, Stage, injected, joined, lives
+from forgekit.insight.conventions import (
+    APPROVED,
+    CONFIDENCE,
+    Life,
+    Stage,
+    compared,
+    injected,
+    joined,
+    lives,
+    meet,
+)
 from forgekit.model.entities import (
     Convention,
     ConventionForm,
@@ -372,7 +382,8 @@ def _contradictions(
         for a, b, judgement in judged
         if {a, b} <= every.keys()
         and {a, b} & sides.keys()
-        and judgement.level in {Level.CONFLICT, Level.POSSIBLE}
+        and judgement.level in EXCLUDE
+        and not (a in sides and b in sides and not meet(sides[a], sides[b]))
     ]
 
 
@@ -381,10 +392,9 @@ def _lives(
 ) -> tuple[list[Life], list[Judged]]:
     """Return the stages of conventions, and the judgements of pairs of them and of some decisions."""
     conventions = [c for c in registry.conventions if owner in {None, c.project_uuid}]
-    alive = [c for c in conventions if c.status not in {REVISED, ConventionStatus.RETIRED}]
     judged: list[Judged] = []
-    for project in {c.project_uuid for c in alive}:
-        texts = {c.id: Statement(text=c.convention) for c in alive if c.project_uuid == project}
+    for project in {c.project_uuid for c in conventions}:
+        texts = compared(c for c in conventions if c.project_uuid == project)
         near = {d.id: statement_of(d) for d in beside if d.project_uuid == project}
         judged += judged_texts(forge, texts, near, WAIT_MS)
     same: dict[EntityId, set[EntityId]] = {}

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 
+EXCLUDE = frozenset({Level.CONFLICT, Level.POSSIBLE})
+"""The levels of two texts that cannot both be followed."""
 SUMMARY = " summary"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
@@ -183,13 +185,15 @@ def judged_texts(
 ) -> list[tuple[EntityId, EntityId, Judgement]]:
     """Return the pairs of texts with a level, and their judgements; none where there is no judge.
 
+    Which of `own` contradict each other is kept, for readers that have no time to judge.
+
     Args:
         forge: the registry's vectors, judge and cache.
         own: by id; each is judged with the few of them that are nearest to it.
         others: by id; each of `own` is judged with the few nearest of these too.
         wait_ms: how long to judge pairs that are not cached; without end where None.
     """
-    from forgekit.index.finding_cache import CACHE_FILE, FindingCache
+    from forgekit.index.finding_cache import CACHE_FILE, FindingCache, keep_contradicted
     from forgekit.models.encoder import Missing
 
     judge, vectors, texts = forge.judge, forge.vectors, {**others, **own}
@@ -208,6 +212,12 @@ def judged_texts(
     left = None if wait_ms is None else wait_ms - (time.monotonic() - started) * 1000
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
         found = _Judging(judge, cache, vectors, left).judged(texts, sorted(chosen))
+        against: dict[EntityId, set[EntityId]] = {key: set() for key in own}
+        for (a, b), _, judged in found:
+            if judged.level in EXCLUDE and {a, b} <= own.keys():
+                against[a].add(b)
+                against[b].add(a)
+        keep_contradicted(cache, against)
         return [(*sides, judged) for sides, _, judged in found if judged.level is not Level.NONE]
 
 
@@ -228,8 +238,7 @@ def of_text(forge: Forge, text: str, alternatives: Iterable[str] = ()) -> list[t
         judged = judge.judge(sides, exact(sides) if exact else [near[other.id] for other in others])
     except (ForgeError, OSError):
         return []
-    against = (Level.CONFLICT, Level.POSSIBLE)
-    return [(d, found) for d, found in zip(others, judged, strict=True) if found and found.level in against]
+    return [(d, found) for d, found in zip(others, judged, strict=True) if found and found.level in EXCLUDE]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:

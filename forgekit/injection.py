@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
@@ -13,19 +13,32 @@ from pathlib import Path
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.insight.conventions import RULE_FILE, Life, Stage, injected, lives, within
+from forgekit.index.finding_cache import kept_contradicted
+from forgekit.insight.conventions import (
+    RULE_FILE,
+    Life,
+    Stage,
+    compared,
+    contradicted,
+    injected,
+    lives,
+    within,
+)
 from forgekit.model.entities import Convention, ConventionForm, Conversation
 from forgekit.model.kinds import Kind, short_id
 from forgekit.text.blocks import quote
 from forgekit.text.markers import edited, put
 from forgekit.worktree import files, local_state
-from forgekit.worktree.roots import top_of
+from forgekit.worktree.roots import cache_dir, top_of
 
 TARGETS = ("CLAUDE.md", "AGENTS.md")
 RULES = ".claude/rules"
 _OWN_RULES = re.compile(r"forgekit-[a-z0-9-]{1,80}\.md")
 _AVOID = "Anti-patterns:\n\n"
+_EARLIER = "Stated earlier, and contradicted by one above:\n\n"
 _FRAME = f"## Conventions\n\n\n{_AVOID}"
+_WAIT_MS = 5_000
+"""How long to judge pairs that are not cached."""
 _HEAD = '---\npaths: ["{}/**"]\n---\n'
 
 
@@ -88,9 +101,12 @@ def inject(
 
     Raises FormatError for a file that cannot be read or whose marks are broken; then no file is changed.
     """
+    from forgekit.findings import judged_texts  # no hook needs it
+
     registry = forge.registry()
     name = forge.project(project, registry)
     owner = forge.known_project(name or "", registry).id
+    judged_texts(forge, compared(c for c in registry.conventions if c.project_uuid == owner), {}, _WAIT_MS)
     return inject_for(forge, owner, target, check=check, folder=folder or Path.cwd())
 
 
@@ -103,18 +119,19 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
         (each for each in talks if isinstance(each, Conversation)),
     )
     chosen, beyond = injected(found.values())
-    kept, cut = within(chosen, _line, _FRAME)
+    earlier = contradicted(chosen, kept_contradicted(cache_dir(forge.root), found))
+    kept, cut = within(chosen, _line, f"{_FRAME}{_EARLIER}" if earlier else _FRAME)
     top = top_of(folder)
     scoped: dict[str, list[Life]] = defaultdict(list)
     for life in kept:
         scoped[_prefix(life.convention.evidence)].append(life)
-    wanted = {target: ("", _block(scoped.pop("", [])))}
+    wanted = {target: ("", _block(scoped.pop("", []), earlier))}
     rules = sorted((top / RULES).glob("forgekit-*.md"))
     wanted |= {f"{RULES}/{path.name}": ("", "") for path in rules if _OWN_RULES.fullmatch(path.name)}
     for prefix, some in sorted(scoped.items()):
         slug = re.sub(r"[^a-z0-9]+", "-", prefix.lower()).strip("-")[:80]
-        wanted[f"{RULES}/forgekit-{slug}.md"] = (_HEAD.format(prefix), _block(some))
-    ours = {*map(_line, found.values()), *_FRAME.splitlines()}
+        wanted[f"{RULES}/forgekit-{slug}.md"] = (_HEAD.format(prefix), _block(some, earlier))
+    ours = {*map(_line, found.values()), *f"{_FRAME}{_EARLIER}".splitlines()}
     edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block, ours))]
     held = b"".join(edit.before or b"" for edit in edits).decode("utf-8", "replace")
     ended = [
@@ -137,15 +154,14 @@ def _line(life: Life) -> str:
     return f"- {quote(life.convention.convention)} ({f'{scope}; ' if scope else ''}{name})"
 
 
-def _block(kept: Sequence[Life]) -> str:
+def _block(kept: Sequence[Life], earlier: Collection[EntityId]) -> str:
     """Return the lines between the marks; "" without conventions."""
-    lines = {
-        form: "".join(_line(life) + "\n" for life in kept if life.convention.form is form)
-        for form in ConventionForm
-    }
-    avoid = lines[ConventionForm.ANTI_PATTERN]
-    parts = [lines[ConventionForm.CONVENTION], f"{_AVOID}{avoid}" if avoid else ""]
-    return "## Conventions\n\n" + "\n".join(filter(None, parts)) if any(parts) else ""
+    lines: dict[str, list[str]] = {"": [], _AVOID: [], _EARLIER: []}
+    for life in kept:
+        own = _AVOID if life.convention.form is ConventionForm.ANTI_PATTERN else ""
+        lines[_EARLIER if life.convention.id in earlier else own].append(f"{_line(life)}\n")
+    parts = ["".join([head, *some]) for head, some in lines.items() if some]
+    return "## Conventions\n\n" + "\n".join(parts) if parts else ""
 
 
 def _prefix(evidence: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from forgekit.times import format_date
 if TYPE_CHECKING:
     from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.filing.conversations import IngestReport
-    from forgekit.forge import WriteOptions
+    from forgekit.forge import Forge, WriteOptions
     from forgekit.ids import EntityId
     from forgekit.model.entities import Decision, Entity, Thread
     from forgekit.model.problem import Problem
@@ -215,7 +215,7 @@ def ingest(call: Call) -> None:
     report = _file(call, conversations(paths, call["form"], reading), reading, options)
     if not call.printed_json(report):
         console.diff(report.outcome.diff)
-        _print_conversations(report, to=console.info if call.dry_run else console.data)
+        _print_conversations(report, call.forge, console.info if call.dry_run else console.data)
     for name, number in report.elsewhere.items():
         stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
         console.info(
@@ -293,7 +293,7 @@ def _file(
         )
 
 
-def _print_conversations(report: IngestReport, to: Any) -> None:
+def _print_conversations(report: IngestReport, forge: Forge, to: Any) -> None:
     changed = sum(report.states.values()) - report.states.get("unchanged", 0)
     for item in report.filed:
         more = f", {console.count(item.candidates, 'candidate')}" if item.candidates else ""
@@ -332,12 +332,14 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
             f"nothing names the project of {conversations}: {move}[projects] patterns in forgekit.toml or "
             "--project NAME give it"
         )
-    _print_conventions(report)
+    _print_conventions(report, forge)
     if counts["waiting"]:
         console.info("next: `forgekit review`")
 
 
-def _print_conventions(report: IngestReport) -> None:
+def _print_conventions(report: IngestReport, forge: Forge) -> None:
+    from forgekit.cli.changes import print_contradictions
+    from forgekit.conventions import waiting
     from forgekit.model.entities import ConventionStatus
 
     active = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
@@ -346,6 +348,9 @@ def _print_conventions(report: IngestReport) -> None:
         console.info(f"active at once, as it was stated: {name}  {console.one_line(each.title)}")
     if active:
         console.info("`forgekit convention retire ID` ends it")
+        ids = {each.id for each in active}
+        found = waiting(forge).contradictions
+        print_contradictions((each for each in found if ids & {each[0].id, each[1].id}), to=console.info)
     if proposed := len(report.conventions) - len(active):
         console.info(f"{console.count(proposed, 'convention')} observed; `forgekit convention list`")
     for each in report.decayed:

@@ -67,6 +67,7 @@ def start_process(root: Path | None, *command: str) -> None:
 
 def ingest(forge: Forge) -> int:
     """File the transcripts that are noted, and return how many there were."""
+    from forgekit.conventions import waiting as contradictions_of_conventions
     from forgekit.filing.conversations import ingest as file_conversations
     from forgekit.hooks.notices import project_of
     from forgekit.transcripts.formats import conversations
@@ -77,7 +78,9 @@ def ingest(forge: Forge) -> int:
         text = note.read_text(encoding="utf-8")
         row = json.loads(text)
         _, project = project_of(forge, Path(row["folder"]))
-        file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
+        report = file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
+        if report.conventions:
+            contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
         if note.read_text(encoding="utf-8") == text:
             note.unlink(missing_ok=True)
     return len(noted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -63,6 +63,20 @@ def kept_opposed(folder: Path, tree: str) -> list[Opposed]:
         return []
     with FindingCache(folder / CACHE_FILE) as cache:
         return [(a, of_a, b, of_b) for a, of_a, b, of_b in json.loads(cache.get([key]).get(key, "[]"))]
+
+
+def keep_contradicted(cache: FindingCache, found: Mapping[EntityId, Collection[EntityId]]) -> None:
+    """Keep which conventions contradict each one, for readers that have no time to judge."""
+    cache.put({f"contradict {key}": json.dumps(sorted(others)) for key, others in found.items()})
+
+
+def kept_contradicted(folder: Path, keys: Iterable[EntityId]) -> dict[EntityId, set[EntityId]]:
+    """Return which conventions were found to contradict each one; an id says what a convention's text is."""
+    if not (folder / CACHE_FILE).exists():
+        return {}
+    names = {f"contradict {key}": key for key in keys}
+    with FindingCache(folder / CACHE_FILE) as cache:
+        return {names[name]: set(json.loads(text)) for name, text in cache.get(names).items()}
 
 
 def text_cosines(

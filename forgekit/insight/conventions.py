@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
+from forgekit.conflict.judge import Statement
 from forgekit.ids import EntityId, convention_id
 from forgekit.model.entities import (
     Convention,
@@ -79,6 +80,7 @@ class Life:
         uses: sessions that cited it.
         unused: sessions of the project since the last use; 0 where it is not active.
         confidence: with what the uses added.
+        stated: when it was stated or approved last.
         same: conventions that say the same.
     """
 
@@ -89,6 +91,7 @@ class Life:
     uses: int
     unused: int
     confidence: float
+    stated: Instant
     same: tuple[EntityId, ...] = ()
 
 
@@ -118,10 +121,11 @@ def lives(
         seen = {session_of.get(c, c) for one in group for c in one.sessions_seen}
         cited = {session_of.get(c, c) for c in each.cited_in}
         observed = len({line for one in group for line in one.evidence})
+        own = {session_of.get(c, c) for c in each.sessions_seen}
+        told = [starts[s][1][0] for s in own if s in starts]
         unused = 0
         if each.status is ConventionStatus.ACTIVE:
-            own = {session_of.get(c, c) for c in each.sessions_seen} | cited
-            uses = [starts[s][1] for s in own if s in starts]
+            uses = [starts[s][1] for s in own | cited if s in starts]
             last = max([*uses, (each.answered_at or 0, EntityId("~"))])
             unused = sum(start > last for start in by_project.get(each.project_uuid, ()))
         found[key] = Life(
@@ -132,6 +136,7 @@ def lives(
             uses=len(cited),
             unused=unused,
             confidence=min(1.0, round(each.confidence + GROWTH * len(cited), 2)),
+            stated=Instant(max([each.created_at, each.answered_at or 0, *told])),
             same=tuple(one.id for one in alike),
         )
     return found
@@ -314,6 +319,37 @@ def injected(found: Iterable[Life]) -> tuple[list[Life], list[Life]]:
         key=lambda life: (-life.confidence, -life.uses, life.convention.id),
     )
     return active[:MOST], active[MOST:]
+
+
+def compared(conventions: Iterable[Convention]) -> dict[EntityId, Statement]:
+    """Return the texts that are judged with each other: of conventions that are not out of force."""
+    gone = {ConventionStatus.REVISED, ConventionStatus.RETIRED}
+    return {each.id: Statement(text=each.convention) for each in conventions if each.status not in gone}
+
+
+def meet(one: Convention, other: Convention) -> bool:
+    """Say whether two conventions may apply to one file, by their scopes."""
+    return not (one.scope and other.scope) or not set(one.scope).isdisjoint(other.scope)
+
+
+def contradicted(
+    found: Iterable[Life], against: Mapping[EntityId, Collection[EntityId]]
+) -> dict[EntityId, Life]:
+    """Return the conventions that one contradicts which was stated later and stays.
+
+    Args:
+        found: that are in force.
+        against: what contradicts each.
+    """
+    stay: list[Convention] = []
+    gone = {}
+    for life in sorted(found, key=lambda life: (life.stated, life.convention.id), reverse=True):
+        own = life.convention
+        if any(other.id in against.get(own.id, ()) and meet(own, other) for other in stay):
+            gone[own.id] = life
+        else:
+            stay.append(own)
+    return gone
 
 
 def within(lives: Iterable[Life], line: Callable[[Life], str], frame: str) -> tuple[list[Life], list[Life]]:

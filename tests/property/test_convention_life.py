@@ -23,6 +23,7 @@ from forgekit.insight.conventions import (
     Life,
     Mentions,
     Stage,
+    contradicted,
     injected,
     lives,
     observed,
@@ -203,6 +204,20 @@ def test_a_convention_decays_exactly_after_five_unused_sessions() -> None:
         assert (life.unused, life.stage) == (count, Stage.DECAYED if count >= 5 else Stage.ACTIVE)
         (cited,) = lives([with_citation(first, talks[-1].id)], talks).values()
         assert (cited.unused, cited.stage) == (0, Stage.ACTIVE)
+
+
+def test_of_two_that_contradict_each_other_the_one_stated_last_stays() -> None:
+    talks = [session(number) for number in range(4)]
+    tabs = observed(talks[1], "Use tabs", 0.9, 1, talks[1].created_at)
+    spaces = observed(talks[2], "Use spaces", 0.9, 1, talks[2].created_at)
+    against = {tabs.id: {spaces.id}, spaces.id: {tabs.id}}
+    assert [*contradicted(lives([tabs, spaces], talks).values(), against)] == [tabs.id]
+    again = stated({tabs.id: tabs}, observed(talks[3], "Use tabs", 0.9, 1, talks[3].created_at))
+    assert [*contradicted(lives([again, spaces], talks).values(), against)] == [spaces.id]
+    approved = answered(spaces, ConventionStatus.ACTIVE, Instant(talks[3].created_at + 1))
+    assert [*contradicted(lives([again, approved], talks).values(), against)] == [tabs.id]
+    apart = [replace(tabs, scope=("go/**",)), replace(spaces, scope=("py/**",))]
+    assert not contradicted(lives(apart, talks).values(), against)
 
 
 def test_what_says_the_same_is_counted_together_and_offered_once() -> None:

@@ -193,6 +193,23 @@ def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pyte
     assert cli("conflict", "scan", "--json").json["conventions"] == []
 
 
+def test_of_two_that_contradict_each_other_the_later_is_injected_and_the_earlier_named(
+    registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_judge.install(monkeypatch)
+    texts = ("Always mock the clock", "Never mock the clock")
+    lines = {cli("convention", "new", text).out.strip(): text for text in texts}
+    assert "conflict (probability 0.95)" in cli("convention", "inject").err
+    rules, _, below = (registry / "CLAUDE.md").read_text().partition("contradicted by one above:\n\n")
+    (later,) = (name for name in lines if f"- {lines[name]} ({name})\n" in rules)
+    (earlier,) = {*lines} - {later}
+    assert below.startswith(f"- {lines[earlier]} ({earlier})\n<!--")
+    cli("convention", "retire", later)
+    assert "edit between the marks" not in cli("convention", "inject").err
+    left = (registry / "CLAUDE.md").read_text()
+    assert f"## Conventions\n\n- {lines[earlier]} ({earlier})\n<!--" in left
+
+
 def test_a_reset_asks_and_can_be_undone(registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     name = cli("convention", "new", TEXT, "--project", "The Nexus").out.strip()
     refused = cli("convention", "reset")
