@@ -8,11 +8,11 @@ transcripts is not noted: the path is what the agent's input says, and anything 
 from __future__ import annotations
 
 import hashlib
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forgekit.worktree.local_state import read_json, write_json
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def add(forge: Forge, given: HookInput) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}
     name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    (folder / f"{name}.json").write_text(json.dumps(row), encoding="utf-8")
+    write_json(folder / f"{name}.json", row)
     start_process(forge.root, "hook", given.agent, "ingest-queued")
     return ""
 
@@ -66,7 +66,10 @@ def start_process(root: Path | None, *command: str) -> None:
 
 
 def ingest(forge: Forge) -> int:
-    """File the transcripts that are noted, and return how many there were."""
+    """File the transcripts that are noted, and return how many there were.
+
+    Two of these processes may run at once: a note that is gone is one that the other has filed.
+    """
     from forgekit.conventions import waiting as contradictions_of_conventions
     from forgekit.filing.conversations import ingest as file_conversations
     from forgekit.hooks.notices import project_of
@@ -75,12 +78,12 @@ def ingest(forge: Forge) -> int:
     forge.catalogue.refresh()
     noted = sorted((cache_dir(forge.root) / FOLDER).glob("*.json"))
     for note in noted:
-        text = note.read_text(encoding="utf-8")
-        row = json.loads(text)
+        if not (row := read_json(note)):
+            continue
         _, project = project_of(forge, Path(row["folder"]))
         report = file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
         if report.conventions:
             contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
-        if note.read_text(encoding="utf-8") == text:
+        if read_json(note) == row:
             note.unlink(missing_ok=True)
     return len(noted)

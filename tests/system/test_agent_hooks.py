@@ -373,6 +373,23 @@ def test_a_transcript_is_queued_and_ingested_once(
     assert not hook_log(told).exists()
 
 
+def test_a_note_that_another_process_takes_away_is_no_error(
+    told: Path, processes: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard(told, "SessionEnd", transcript_path=str(transcript(told.parent)))
+    (note,) = (cache_dir(told) / transcript_queue.FOLDER).iterdir()
+
+    def of_the_other(*_: Any) -> tuple[str, str]:
+        note.unlink()
+        return "", "Nexus"
+
+    monkeypatch.setattr(notices, "project_of", of_the_other)
+    monkeypatch.setattr(Path, "glob", lambda *_: [note, note])  # the second is gone before it is read
+    assert heard(told, agents.INGEST) == ""
+    assert processes
+    assert not hook_log(told).exists()
+
+
 def test_a_transcript_is_looked_for_where_the_agent_keeps_it(
     told: Path, processes: list[tuple[Path, str]], tmp_path: Path
 ) -> None:
