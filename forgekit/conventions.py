@@ -12,7 +12,7 @@ from forgekit.change import Written, commit_subject, origin_of, typed, write
 from forgekit.conflict.judge import Judgement, Level
 from forgekit.conflict.pairs import statement as statement_of
 from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
-from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, stated_in
+from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, rival_locks, stated_in
 from forgekit.findings import EXCLUDE, judged_texts
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, convention_id, project_id
@@ -243,22 +243,36 @@ def replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
     return replace(old, status=REVISED, superseded_by=by, answered_at=now)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bootstrapped(Written):
+    """What the files of a project state.
+
+    Attributes:
+        unread: for each file that could not be read, what is wrong with its marks.
+        rivals: lock files of different programs that install the same packages.
+    """
+
+    unread: Sequence[FormatError]
+    rivals: Sequence[tuple[str, ...]]
+
+
 def bootstrap(
     forge: Forge, *, project: str | None = None, folder: str | None = None, options: WriteOptions = COMMITTED
-) -> Written:
+) -> Bootstrapped:
     """Propose what the files of a project state, each with file and line; what was answered stays.
 
     Args:
         project: a project's name, else the default or only one.
         folder: in the project's repository; the working folder where None.
 
-    Raises RuleError where no file states anything, FormatError for a file whose marks are broken.
+    Raises RuleError where no file states anything, FormatError where that is so for its broken marks.
     """
     top = top_of(Path(folder or "."))
     flows = sorted(path.name for path in (top / WORKFLOW).glob("*.y*ml"))
     shipped = forge.statement_reader
     reader = None if isinstance(shipped, Missing) else shipped
     rows: list[tuple[str, Stated]] = []
+    unread: list[FormatError] = []
     for path in (*FILES, *(f"{WORKFLOW}{name}" for name in flows)):
         if (data := files.read_bytes(top, path)) is None:
             continue
@@ -266,7 +280,8 @@ def bootstrap(
         try:
             own = put(text, "") if path in PROSE else text
         except FormatError as e:
-            raise e.at(path) from None
+            unread.append(e.at(path))
+            continue
         rows += [(path, each) for each in stated_in(path, own, reader)]
 
     def decide(registry: Registry) -> list[Entity]:
@@ -283,12 +298,16 @@ def bootstrap(
                 old = replace(more, origin=ConventionOrigin.BOOTSTRAP, confidence=min(sure, MOST_SURE))
             known[new.id] = found[new.id] = old
         if not found:
+            if unread:
+                raise unread[0]
             raise RuleError(
                 f"no file of {top} states a convention; state them with `forgekit convention new`"
             )
         return [*found.values(), *origin.beside]
 
-    return write(forge, decide, "convention bootstrap", options)
+    made = write(forge, decide, "convention bootstrap", options)
+    rivals = rival_locks(path for path, _ in rows)
+    return Bootstrapped(entity=made.entity, outcome=made.outcome, unread=unread, rivals=rivals)
 
 
 def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:

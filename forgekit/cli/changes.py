@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forgekit.change import Written
     from forgekit.cli.call import Call
     from forgekit.conflict.pairs import Finding, Findings
-    from forgekit.conventions import Contradiction
+    from forgekit.conventions import Bootstrapped, Contradiction
     from forgekit.ids import EntityId
     from forgekit.model.entities import Entity
     from forgekit.store import Outcome
@@ -73,7 +73,14 @@ def stated(call: Call) -> None:
 
 def bootstrapped(call: Call) -> None:
     """Propose conventions, and print them."""
-    made: Written = call.result()
+    made: Bootstrapped = call.result()
+    for error in made.unread:
+        console.info(f"not read: {error}")
+    for paths in made.rivals:
+        console.info(
+            f"{' and '.join(paths)} name different programs for the same packages: approve one, "
+            "reject the others"
+        )
     if call.printed_json(made):
         return
     console.diff(made.outcome.diff)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ _LOCKS = {
     "Gemfile.lock": "bundle",
     "composer.lock": "composer",
 }
+_ONE_OF = (frozenset({"pnpm", "yarn", "npm", "bun"}), frozenset({"uv", "poetry"}))
+"""Programs that install the same packages: a project uses one of them."""
 _TOOLS = {
     ".prettierrc": "prettier",
     ".prettierrc.json": "prettier",
@@ -127,6 +129,13 @@ READERS: Mapping[str, Callable[[str], Iterator[Stated]]] = {
 }
 FILES = (*READERS, *_LOCKS, *_TOOLS, *_VERSIONS, *PROSE)
 """Paths below the top of a project; the files of `WORKFLOW` are read too."""
+
+
+def rival_locks(paths: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the lock files, among some files, of different programs that install the same packages."""
+    found = [path for path in paths if path in _LOCKS]
+    groups = (tuple(path for path in found if _LOCKS[path] in group) for group in _ONE_OF)
+    return [group for group in groups if len(group) > 1]
 
 
 def stated_in(path: str, text: str, reader: StatementReader | None = None) -> Iterator[Stated]:

@@ -125,8 +125,20 @@ def test_what_prose_states_is_proposed_but_not_what_was_injected(registry: Path,
         *("From now on squash commits", ["CONTRIBUTING.md:9"], 0.6, "proposed"),
     ]
     (registry / "CLAUDE.md").write_text("```\n", encoding="utf-8")
-    assert cli("convention", "bootstrap").err == (
-        "forgekit: CLAUDE.md:1: this code fence is never closed; close it, then run this again\n"
+    broken = "CLAUDE.md:1: this code fence is never closed; close it, then run this again\n"
+    again = cli("convention", "bootstrap")
+    assert (again.out.split()[0], again.err.startswith(f"not read: {broken}")) == (name, True)
+    (registry / "CONTRIBUTING.md").unlink()
+    assert cli("convention", "bootstrap").err == f"forgekit: {broken}"
+
+
+def test_lock_files_of_two_programs_for_the_same_packages_are_named(registry: Path, cli: Cli) -> None:
+    for name in ("pnpm-lock.yaml", "package-lock.json", "uv.lock"):
+        (registry / name).write_text("", encoding="utf-8")
+    ran = cli("convention", "bootstrap")
+    assert len(ran.out.splitlines()) == 3
+    assert ran.err.startswith(
+        "pnpm-lock.yaml and package-lock.json name different programs for the same packages: approve one, "
     )
 
 
