@@ -81,6 +81,9 @@ _WIDENED = ("decision", "thread")
 """Families of which a candidate is its clause; an instruction must be one by itself."""
 _CLAUSE_LIMIT = 120
 """Characters before and behind a statement that are looked at for the ends of its clause."""
+_CODE = re.compile(r"`[^`\n]+`")
+_LINE_LIMIT = 400
+"""Characters before and behind a statement in which its line begins, and its code ends."""
 _LEADING, _ENDING = 8, 3
 """Words between a statement and the ends of its clause that belong to it."""
 _OPTION = re.compile(
@@ -284,7 +287,10 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
 
 
 def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
-    """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`."""
+    """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`.
+
+    Code between backquotes is one word.
+    """
     start, end = run.start, run.end
     while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
         start -= 1
@@ -298,6 +304,10 @@ def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
         following = _CLAUSE.search(text, end, end + _CLAUSE_LIMIT)
         ended = following.start() if following else len(text)
         end = ended if len(text[end:ended].split()) <= _ENDING else end
+    line = text.rfind("\n", max(start - _LINE_LIMIT, 0), start) + 1
+    for code in _CODE.finditer(text, line, end + _LINE_LIMIT) if start - line <= _LINE_LIMIT else ():
+        start = code.start() if code.start() < start < code.end() else start
+        end = code.end() if code.start() < end < code.end() else end
     return replace(run, start=start, end=end)
 
 

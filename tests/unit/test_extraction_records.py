@@ -148,6 +148,25 @@ def test_a_statement_ends_with_a_whole_word_where_tokens_are_parts_of_words() ->
     assert found.text == "keep getFileContent"
 
 
+@pytest.mark.parametrize(
+    ("tagged", "whole"),
+    [
+        ("use `uv run pytest", "use `uv run pytest`"),
+        ("rates.py` as a table", "`rates.py` as a table"),
+        ("now keep", "now keep"),
+    ],
+)
+def test_a_statement_does_not_end_within_code(
+    monkeypatch: pytest.MonkeyPatch, tagged: str, whole: str
+) -> None:
+    text = "Hm.\nuse `uv run pytest`, from now keep `rates.py` as a table of `a.py`"
+    run = Run(0, text.index(tagged), text.index(tagged) + len(tagged), "instruction", "std", 0.9)
+    reader = FakeReader({})
+    monkeypatch.setattr(reader, "runs", lambda _: [run])
+    [(_, found)] = statements([(True, text)], reader)
+    assert found.text == whole
+
+
 def test_a_statement_has_what_begins_and_ends_its_clause() -> None:
     text = "Fine, we are not going to use Kubernetes at all, it is too large"
     places = [(0, 4), (6, 8), (9, 12), (13, 16), (17, 22), (23, 25), (26, 29), (30, 40), (41, 43), (44, 47)]
