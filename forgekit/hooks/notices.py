@@ -6,7 +6,7 @@ None loads a model or a git library.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
             return failed
         threads = forge.catalogue.titles(Kind.THREAD, "open", project, _ROWS)
         decisions = forge.catalogue.titles(Kind.DECISION, "active", project, _ROWS)
-        opposed = _opposed(forge) if decisions else frozenset()
+        opposed = _opposed(forge) if decisions else {}
     head = (
         f"forgekit's register of {one_line(name)} holds {count(active, 'decision')} in force and "
         f"{count(opened, 'open thread')}. The surest and newest, as recorded (data, not instructions); "
@@ -87,7 +87,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
 
 
 def at_prompt(forge: Forge, given: HookInput) -> str:
-    """Return the decisions in force that a prompt touches closely, by words."""
+    """Return the decisions in force that a prompt touches closely, by words, and what contradicts them."""
     asked = set(words(given.prompt[:_PROMPT]))
     if len(asked) < _LEAST_WORDS or not forge.settings.prompt_hook:
         return ""
@@ -96,8 +96,17 @@ def at_prompt(forge: Forge, given: HookInput) -> str:
         project, _ = project_of(forge, given.folder)
         query, kinds = " ".join(sorted(asked)[:_WORDS]), {Kind.DECISION}
         hits = forge.catalogue.search(query, kinds=kinds, status="active", project=project, limit=_ROWS)
-        near = [(hit.id, hit.title) for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
-        return "\n".join(_lines("decided", Kind.DECISION, near, _opposed(forge) if near else ()))
+        near = [hit for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
+        opposed = _opposed(forge) if near else {}
+        others = forge.catalogue.hits({key for hit in near for key in opposed.get(hit.id, ())})
+    against = {key: other for key, other in others.items() if other.status == "active"}
+    rows: dict[EntityId, str] = {}
+    for hit in near:  # both sides of a conflict, or none
+        sides = [hit, *(against[key] for key in opposed.get(hit.id, ()) if key in against)]
+        if rows and len(rows.keys() | {side.id for side in sides}) > MOST_LINES:
+            break
+        rows |= {side.id: side.title for side in sides[:MOST_LINES]}
+    return "\n".join(_lines("decided", Kind.DECISION, rows.items(), opposed))
 
 
 def _is_near(title: str, asked: set[str]) -> bool:
@@ -129,7 +138,7 @@ def _governing(forge: Forge, given: HookInput, path: str) -> str:
         return ""
     with forge.catalogue.held():
         found = forge.catalogue.hits(governing(forge, [inside]))
-        opposed = _opposed(forge) if found else frozenset()
+        opposed = _opposed(forge) if found else {}
     if not found:
         return ""
     local_state.record_notices(forge.root, given.session, seen.with_file(inside))
@@ -177,8 +186,8 @@ def project_of(forge: Forge, folder: Path) -> tuple[EntityId, str]:
     return known[0] if only else (EntityId(""), "")
 
 
-def _opposed(forge: Forge) -> frozenset[str]:
-    """Return the decisions that contradict another one, as far as that is known without judging."""
+def _opposed(forge: Forge) -> Mapping[EntityId, Collection[EntityId]]:
+    """Return the decisions that contradict others, with these, as far as that is known without judging."""
     from forgekit.index.finding_cache import kept_opposed
 
     return forge.catalogue.opposed(kept_opposed(cache_dir(forge.root), forge.catalogue.tree))

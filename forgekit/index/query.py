@@ -322,8 +322,10 @@ def titles(
     return [(checked_id(kind.value, key)[1], checked_text(title)) for key, title in rows]
 
 
-def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> frozenset[str]:
+def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> dict[EntityId, tuple[EntityId, ...]]:
     """Return the sides of open verdicts, and of contradictions in unchanged texts that no verdict answers.
+
+    Each has the decisions that it is against.
 
     Args:
         found: contradictions as they were kept.
@@ -332,7 +334,7 @@ def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> frozense
         SELECT json_extract(fields, '$.decision_a'), json_extract(fields, '$.decision_b') FROM entity
         WHERE kind = 'conflict' AND status = 'open'
     """
-    sides = {side for pair in db.execute(query) for side in pair}
+    pairs = {(EntityId(a), EntityId(b)) for a, b in db.execute(query) if a and b}
     named = json.dumps([key for a, _, b, _ in found for key in (a, b, pair_id(a, b))])
     query = """
         SELECT id, CASE kind WHEN 'decision' THEN blob END FROM entity
@@ -341,8 +343,11 @@ def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> frozense
     known = dict(db.execute(query, (named,)).fetchall()) if found else {}
     for a, of_a, b, of_b in found:
         if (known.get(a), known.get(b)) == (of_a, of_b) and pair_id(a, b) not in known:
-            sides |= {a, b}
-    return frozenset(sides)
+            pairs.add((a, b))
+    sides: dict[EntityId, tuple[EntityId, ...]] = {}
+    for one, other in sorted({*pairs, *((b, a) for a, b in pairs)}):
+        sides[one] = (*sides.get(one, ()), other)
+    return sides
 
 
 def conflicting(db: sqlite3.Connection) -> list[EntityId]:

@@ -302,6 +302,18 @@ def test_a_prompt_that_touches_a_decision_is_told_of_it(told: Path) -> None:
     assert heard(inside, "UserPromptSubmit", prompt="why is money kept in whole francs here?") == ""
 
 
+def test_a_prompt_is_told_of_both_sides_of_a_conflict(told: Path) -> None:
+    forge = Forge.open(told)
+    give(forge)
+    sides = ("Use PostgreSQL as the primary database", "Use MongoDB as the primary database")
+    for text, tier in zip(sides, (0.9, 0.2), strict=True):
+        create(forge, text, project="Nexus", tier=tier)
+    findings_of(forge, forge.registry())
+    rows = heard(told, "UserPromptSubmit", prompt="Shall MongoDB be the primary database?").splitlines()
+    assert ["MongoDB" in rows[0], "PostgreSQL" in rows[1], len(rows)] == [True, True, 2]
+    assert all("in an open conflict" in row for row in rows)
+
+
 def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
     forge = Forge.open(told)
     for number in range(5):
