@@ -10,9 +10,11 @@ proposal that it takes up.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -74,13 +76,13 @@ _OPEN = re.compile(
 _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uff1a]\*{0,2}\s+(?=\S)")
 """A label with its text on the same line."""
 _LISTED = re.compile(r"[,;]\s+|\s*\n\s*")
-_CLAUSE = re.compile(r"[.,;:!?()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb]+\s*|^\s*")
+_CLAUSE = re.compile(r"(?:[,:]+(?=[\s*_])|[;()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb])+\s*")
+"""What parts the clauses of a sentence; where a sentence ends, `sentences` says."""
+_ENDS = " \n*_.,;:!?\u2026"
 _CLAUSE_END = re.compile(r"[`*_]*\s*(?:[.,;:!?)\n\"\u2013\u2014\u3002\u201c\u201d\u00bb]|$)")
 _STOP = re.compile(r"[.!?]+\s|\n|\u3002")
 _WIDENED = ("decision", "thread")
 """Families of which a candidate is its clause; an instruction must be one by itself."""
-_CLAUSE_LIMIT = 120
-"""Characters before and behind a statement that are looked at for the ends of its clause."""
 _CODE = re.compile(r"`[^`\n]+`")
 _LINE_LIMIT = 400
 """Characters before and behind a statement in which its line begins, and its code ends."""
@@ -282,14 +284,30 @@ def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[t
 
 
 def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
-    runs = [_of_words(run, turns[run.turn][1]) for run in tagger.runs(turns)]
-    return [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
+    """Return the runs, each with its clause; those of one family that share words are one."""
+    found: list[Run] = []
+    last: dict[tuple[int, str], int] = {}
+    for each in tagger.runs(turns):
+        text = turns[each.turn][1]
+        run = _of_words(each, text)
+        if not re.search(r"\w", text[run.start : run.end]):
+            continue
+        number = last.setdefault((run.turn, run.family), len(found))
+        if number < len(found) and run.family in _WIDENED and run.start < found[number].end:
+            surer = max(found[number], run, key=lambda one: one.share)
+            start, end = min(found[number].start, run.start), max(found[number].end, run.end)
+            found[number] = replace(surer, start=start, end=end)
+        else:
+            last[run.turn, run.family] = len(found)
+            found.append(run)
+    return found
 
 
 def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
     """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`.
 
-    Code between backquotes is one word.
+    Behind a clause that ends in a colon stands what it announces: all of it belongs to the run. Code between
+    backquotes is one word.
     """
     start, end = run.start, run.end
     while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
@@ -297,18 +315,34 @@ def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
     while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
         end += 1
     if widened or run.family in _WIDENED:
-        begun = max(
-            (m.end() for m in _CLAUSE.finditer(text, max(start - _CLAUSE_LIMIT, 0), start)), default=start
-        )
+        first, last = _sentence(text, start)
+        begun = max((m.end() for m in _CLAUSE.finditer(text, first, start)), default=first)
         start = begun if len(text[begun:start].split()) <= _LEADING else start
-        following = _CLAUSE.search(text, end, end + _CLAUSE_LIMIT)
-        ended = following.start() if following else len(text)
-        end = ended if len(text[end:ended].split()) <= _ENDING else end
+        bare = start + len(text[start:end].rstrip(_ENDS))
+        following = _CLAUSE.search(text, bare, last)
+        ended = following.start() if following else last
+        if len(text[bare:ended].split()) <= _ENDING:
+            end = max(end, last if following and ":" in following.group() else ended)
     line = text.rfind("\n", max(start - _LINE_LIMIT, 0), start) + 1
     for code in _CODE.finditer(text, line, end + _LINE_LIMIT) if start - line <= _LINE_LIMIT else ():
         start = code.start() if code.start() < start < code.end() else start
         end = code.end() if code.start() < end < code.end() else end
     return replace(run, start=start, end=end)
+
+
+def _sentence(text: str, at: int) -> tuple[int, int]:
+    """Return the place of the sentence around a character, without white space and the stop at its end."""
+    places = _places(text)
+    number = bisect_right(places, (at, len(text))) - 1
+    first, last = places[number] if number >= 0 and at < places[number][1] else (0, len(text))
+    inside = text[first:last]
+    return last - len(inside.lstrip()), first + len(inside.rstrip(_ENDS))
+
+
+@lru_cache(maxsize=2)
+def _places(text: str) -> Sequence[tuple[int, int]]:
+    """Return the places of the sentences of a text; those of one text are asked for in a row."""
+    return tuple((each.start, each.start + len(each.raw)) for each in sentences(text))
 
 
 def _is_word(character: str) -> bool:

@@ -175,6 +175,34 @@ def test_a_statement_has_what_begins_and_ends_its_clause() -> None:
     assert found.text == "we are not going to use Kubernetes at all"
 
 
+@pytest.mark.parametrize(
+    ("said", "tagged", "title"),
+    [
+        ("The purr it is! And legal form: a charity", "The purr it is", "The purr it is!"),
+        ("So it is 75 euros, 6 against. Bonfires: no", "it is 75 euros", "So it is 75 euros"),
+        ("It is 75 euros, 6 against. Bonfires: no", "It is 75 euros, 6 against", "It is 75 euros, 6 against"),
+        (
+            "So from now on we meet at 14:30 today, fine",
+            "we meet at",
+            "So from now on we meet at 14:30 today",
+        ),
+        (
+            "Singers without mail: the leader prints a code. Done",
+            "Singers without mail",
+            "Singers without mail: the leader prints a code",
+        ),
+    ],
+)
+def test_a_statement_is_whole_and_ends_with_its_sentence(said: str, tagged: str, title: str) -> None:
+    assert only(f"U: {said}", reader={tagged: "dec"}).title == title
+
+
+def test_words_of_one_clause_are_one_statement() -> None:
+    said = "A: The election of a new treasurer is postponed to the autumn meeting of the whole association."
+    reader = {"The election of": "drop", "is postponed to the": "drop"}
+    assert only(said, reader=reader).title.startswith("The election of a new treasurer is postponed")
+
+
 def test_what_is_labelled_as_a_decision_is_one() -> None:
     text = "Decision: we go with Hetzner.\nDecision: TBD\nDecision: is it Hetzner or Scaleway?"
     assert [found.text for found in labelled(text)] == ["we go with Hetzner."]
