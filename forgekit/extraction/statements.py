@@ -2,9 +2,9 @@
 
 In: turns, and for each the words that a model tagged (the port `WordTagger`). Out: `Find`s, which another
 `StatementReader` may as well find by itself.
-A statement is a run of words of one family within a sentence. Words that give a reason or name what was
-rejected go to the nearest decision; a decision in few words, such as "B then", takes its title from the
-proposal that it takes up.
+A statement is a run of words of one family within a sentence, which is its quote. Words that give a reason
+or name what was rejected go to the nearest decision; a decision in few words, such as "B then", takes its
+title from the proposal that it takes up.
 """
 
 from __future__ import annotations
@@ -269,7 +269,10 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
             continue
         why = _WHY.get(run.tag, _WHY[run.family])
         found = find(kind, run.start, text[run.start : run.end], why, confidence=confidence)
-        yield run.turn, _completed(found, run, beside[run], turns) if kind is DECISION else found
+        found = _completed(found, run, beside[run], turns) if kind is DECISION else found
+        first, last = _sentence(text, run.start) if run.family in _WIDENED else (run.start, run.end)
+        start, end = min(first, run.start), max(last, run.end)
+        yield run.turn, replace(found, start=start, end=end, text=text[start:end])
 
 
 def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[tuple[int, str, str]]:
@@ -316,6 +319,7 @@ def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
         end += 1
     if widened or run.family in _WIDENED:
         first, last = _sentence(text, start)
+        last = first + len(text[first:last].rstrip(_ENDS))
         begun = max((m.end() for m in _CLAUSE.finditer(text, first, start)), default=first)
         start = begun if len(text[begun:start].split()) <= _LEADING else start
         bare = start + len(text[start:end].rstrip(_ENDS))
@@ -331,12 +335,12 @@ def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:
-    """Return the place of the sentence around a character, without white space and the stop at its end."""
+    """Return the place of the sentence around a character, without the white space around it."""
     places = _places(text)
     number = bisect_right(places, (at, len(text))) - 1
     first, last = places[number] if number >= 0 and at < places[number][1] else (0, len(text))
     inside = text[first:last]
-    return last - len(inside.lstrip()), first + len(inside.rstrip(_ENDS))
+    return last - len(inside.lstrip()), first + len(inside.rstrip())
 
 
 @lru_cache(maxsize=2)
@@ -456,6 +460,10 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
 
     by_user, text = turns[run.turn]
     title, why = "", found.why
+    for each in beside:  # a statement that ends in "because" goes on with its reason
+        inside = run.start < each.start and run.end < each.end <= _sentence(text, run.start)[1]
+        if each.family == "reason" and inside and not re.search(r"\w", text[run.end : each.start]):
+            found = replace(found, title=one_line(text[run.start : each.end]))
     if by_user and run.turn and not turns[run.turn - 1][0]:
         before = turns[run.turn - 1][1]
         offer = ""

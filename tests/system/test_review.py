@@ -66,8 +66,8 @@ def screens(names: dict[str, str]) -> list[str]:
   We decided to use Postgres for the job queue
   from      Nexus, {talk} turn 2, 2026-02-01, assistant
   chat      Queue design
-  words     We looked at two ways. >>>We decided to use Postgres for the job queue<<< because it is already \
-there, and everybody knows it. Redis would be one more thing to run.
+  words     We looked at two ways. >>>We decided to use Postgres for the job queue because it is already \
+there, and everybody knows it.<<< Redis would be one more thing to run.
   because   it is already there, and everybody knows it
   found by  read as a decision
   alike     1. {names["decision"]}  active  Use Postgres for the queue
@@ -156,7 +156,10 @@ def test_without_a_kept_text_the_quote_is_shown(registry: Path, cli: Cli, waitin
     for path in (registry / "archives" / "transcripts").rglob("*.md"):
         path.unlink()
     told = cli("review", stdin=b"q\n")
-    assert "  words     >>>We decided to use Postgres for the job queue<<<\n" in told.out
+    quote = (
+        "We decided to use Postgres for the job queue because it is already there, and everybody knows it."
+    )
+    assert f"  words     >>>{quote}<<<\n" in told.out
     assert f"  from      Nexus, {waiting['talk']} turn 2, 2026-02-01\n" in told.out
 
 
@@ -171,7 +174,9 @@ def test_what_waits_is_counted_listed_and_shown(waiting: dict[str, str], cli: Cl
     assert len(rows) == 3
     shown = cli("candidate", "show", waiting[QUEUE]).out
     assert shown.startswith(f"{waiting[QUEUE]}  {QUEUE}\n")
-    assert "\nQuote\n\n  We decided to use Postgres for the job queue\n" in shown
+    assert (
+        "\nQuote\n\n  We decided to use Postgres for the job queue because it is already there, and " in shown
+    )
     cli("review", "--approve-above", "0.88")
     assert cli("status", "--json").json["waiting_candidates"] == 1
 

@@ -111,8 +111,19 @@ def test_a_decision_has_its_reason_and_what_was_not_taken() -> None:
         "U: We chose Flutter over React Native because one person maintains it.",
         reader={"We chose Flutter": "dec", "React Native": "rej", "one person maintains it": "why"},
     )
-    assert (found.title, found.text) == ("We chose Flutter", "We chose Flutter")
+    assert found.title == "We chose Flutter"
+    assert found.text == "We chose Flutter over React Native because one person maintains it."
     assert (found.rationale, found.alternatives) == ("one person maintains it", ("React Native",))
+
+
+@pytest.mark.parametrize("comma", [",", ""])
+def test_a_statement_that_ends_where_its_reason_begins_goes_on_with_it(comma: str) -> None:
+    said = f"Ok then. For the kitchen here we take induction{comma} because we have a toddler at home. Fine."
+    reader = {f"we take induction{comma} because": "dec", "we have a toddler": "why"}
+    found = only(f"U: {said}", reader=reader)
+    assert found.text == said[len("Ok then. ") : -len(" Fine.")]
+    assert found.title == found.text.rstrip(".")
+    assert found.rationale.endswith("we have a toddler at home")
 
 
 def test_a_reason_may_stand_in_the_next_sentence() -> None:
@@ -145,7 +156,7 @@ def test_a_statement_ends_with_a_whole_word_where_tokens_are_parts_of_words() ->
     shares = [[0.1, 0.9, *([0.0] * 10)] if 1 <= n <= 3 else [1.0, *([0.0] * 11)] for n in range(6)]
     reader = SubwordReader(Words(places, [0] * 6, shares))
     [(_, found)] = statements([(True, text)], reader)
-    assert found.text == "keep getFileContent"
+    assert found.title == "Keep getFileContent"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +183,7 @@ def test_a_statement_has_what_begins_and_ends_its_clause() -> None:
     places = [(0, 4), (6, 8), (9, 12), (13, 16), (17, 22), (23, 25), (26, 29), (30, 40), (41, 43), (44, 47)]
     shares = [[0.1, 0.9, *([0.0] * 10)] if 5 <= n <= 7 else [1.0, *([0.0] * 11)] for n in range(10)]
     [(_, found)] = statements([(True, text)], SubwordReader(Words(places, [0] * 10, shares)))
-    assert found.text == "we are not going to use Kubernetes at all"
+    assert found.title == "We are not going to use Kubernetes at all"
 
 
 @pytest.mark.parametrize(
