@@ -127,7 +127,7 @@ STATUSES = {
 OF_AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot")
 """The coding agents that call hooks."""
 PLURALS = {"lineage": "lineage edges"}
-TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown")
+TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown", "whatsapp")
 _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage": "lin", "conflict": "cfl"}
 _PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc", "note": "nte"}
 _PREFIXES |= {"convention": "cnv"}

@@ -27,6 +27,7 @@ from forgekit.transcripts.labelled import (
 from forgekit.transcripts.message_trees import chatgpt_conversation, claude_conversation
 from forgekit.transcripts.sources import READ_ERRORS, ReadingState, Source, sources
 from forgekit.transcripts.turns import problem
+from forgekit.transcripts.whatsapp import looks_like_whatsapp, read_whatsapp
 
 Found = Iterator[ImportedConversation | Problem]
 
@@ -78,6 +79,7 @@ FORMATS = {
     "chatgpt": _list_of(b'"mapping"', chatgpt_conversation, "a ChatGPT export"),
     "specstory": Format(lambda head: looks_like_specstory(head) - 1, read_specstory),
     "markdown": Format(lambda head: looks_like_markdown(head) - 1, read_markdown),
+    "whatsapp": Format(lambda head: looks_like_whatsapp(head) - 1, read_whatsapp),
 }
 
 

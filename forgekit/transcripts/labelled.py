@@ -4,6 +4,8 @@ In a pasted conversation a **label** names the speaker on a line of its own, as 
 bold (`**User:**`), or opens a line (`User: ...`). Of the three kinds the first one that labels both speakers
 counts and no other, and no label inside a code fence does. Behind a bold or plain label the turn's text may
 begin on its line. Where only the assistant is known by its label, who takes turns with it is the user.
+Where neither is, people may talk to each other: bold or plain names open most paragraphs, two of them more
+than once, and sentences stand behind them. All of them are users, and each turn keeps its name.
 
 A history of SpecStory names its session in a comment, and each label opens a turn, whatever is below it:
 
@@ -26,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from forgekit.archives.labels import field_named, lists_kind
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
@@ -68,6 +71,14 @@ def _styles(name: str = "") -> tuple[re.Pattern[str], ...]:
     )
 
 
+_PERSON = r"(?P<user>[^\W\d_][\w.'\u2019-]{1,29}(?: [\w.'\u2019-]{1,30}){0,2})"
+_PEOPLE = (
+    re.compile(rf"(?:\*\*|__){_PERSON}(?:[:\uff1a](?:\*\*|__)|(?:\*\*|__)[:\uff1a])(?P<when>)(?P<rest>.*)"),
+    re.compile(rf"{_PERSON}[:\uff1a](?P<when>)(?P<rest>(?:\s.*)?)"),
+)
+"""Labels of people, in bold or plain."""
+_FEWEST = 4
+"""Paragraphs from which on names in front of them show a conversation."""
 _JSON = re.compile(rb"\s*[\[{]\s*[\[\]{}\"]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SESSION = re.compile(r"<!-- [^<>]{1,60} Session ([\w-]{1,100}) \(([^()]{1,40})\) -->")
@@ -86,8 +97,8 @@ def looks_like_markdown(head: bytes) -> bool:
     """Say whether both a user and an assistant are labelled in the first bytes of a file."""
     if _JSON.match(head):
         return False
-    found = [label["user"] is not None for _, label in _labels(head.decode("utf-8", "replace").split("\n"))]
-    return any(found) and not all(found)
+    found = _labels(head.decode("utf-8", "replace").split("\n"))
+    return _names_both(found) or _of_people(found)
 
 
 def looks_like_specstory(head: bytes) -> bool:
@@ -100,7 +111,7 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
 
     Raises FormatError where no turn is labelled.
     """
-    lines = _lines(stream)
+    lines = lines_of(stream)
     labels = _labels(lines)
     if not labels:
         raise FormatError("no line names a speaker; put `## User` and `## Assistant` above the turns")
@@ -113,6 +124,7 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     for place, label, below in _sections(lines, labels):
         text = _trimmed([label["rest"].strip(), *below])
         if text.strip():
+            text = f"{label['user']}: {text}" if _of_people(labels) else text
             speaker = Speaker.USER if label["user"] else Speaker.ASSISTANT
             time = instant_of(label["when"])
             turns.append(Turn(number=len(turns) + 1, speaker=speaker, time=time, text=text, line=place + 1))
@@ -130,7 +142,7 @@ def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation |
 
     Raises FormatError where no turn is labelled.
     """
-    lines = _lines(stream)
+    lines = lines_of(stream)
     labels = list(_story_labels(lines))
     if not labels:
         raise FormatError("no line of this SpecStory history names a speaker")
@@ -151,7 +163,7 @@ def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation |
     )
 
 
-def _lines(stream: io.BufferedReader) -> list[str]:
+def lines_of(stream: io.BufferedReader) -> list[str]:
     """Return the lines of a file; bytes that are no UTF-8 become U+FFFD.
 
     Raises FormatError for more than 32 MB, and for what cannot be read.
@@ -188,7 +200,38 @@ def _labels(lines: list[str]) -> list[Label]:
     if not both and (found := next(filter(None, by_style), [])) and found[0][1]["user"] is None:
         style = _styles(_other(lines, found))[by_style.index(found)]
         both = [named for named in (_labels_of(style, lines),) if _names_both(named)]
-    return next((found for found in (*both, *by_style) if found), [])
+    people = [] if both else [_labels_of_people(style, lines) for style in _PEOPLE]
+    return next((found for found in (*both, *people, *by_style) if found), [])
+
+
+def _labels_of_people(style: re.Pattern[str], lines: list[str]) -> list[Label]:
+    """Return the labels of people who talk to each other, [] where that is not certain."""
+    found = [(place, label) for place, label in _labels_of(style, lines) if _is_name(label["user"])]
+    if not found:
+        return []
+    recurring = [name for name, count in Counter(label["user"] for _, label in found).items() if count > 1]
+    places = {place for place, _ in found}
+    filled = [place for place, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    opened = [place for place in filled if place == 0 or not lines[place - 1].strip()]
+    ends = [
+        _trimmed([label["rest"], *below]).rstrip("*_\"')\u201d")
+        for _, label, below in _sections(lines, found)
+    ]
+    most = any(
+        len(some) >= _FEWEST and 2 * len(places.intersection(some)) > len(some) for some in (filled, opened)
+    )
+    spoken = 2 * sum(text.endswith((".", "!", "?", "\u2026", "\u3002")) for text in ends) > len(ends)
+    return found if len(recurring) > 1 and most and spoken else []
+
+
+def _is_name(label: str) -> bool:
+    """Say whether a label may be a person's name: it names no list or field of a record."""
+    known = any(lists_kind(label, kind) or field_named(label, kind) for kind in ("D", "T"))
+    return not (label[0].islower() or known)
+
+
+def _of_people(labels: Sequence[Label]) -> bool:
+    return bool(labels) and labels[0][1].re in _PEOPLE
 
 
 def _names_both(found: Sequence[Label]) -> bool:

@@ -213,7 +213,7 @@ def test_what_shows_no_format_is_an_error(head: bytes) -> None:
         detect(head, "notes.md")
     assert str(raised.value) == (
         "notes.md: not a conversation in a known format; if it is one, name it "
-        "(claude, claude-code, chatgpt, specstory, markdown)"
+        "(claude, claude-code, chatgpt, specstory, markdown, whatsapp)"
     )
 
 
@@ -300,7 +300,7 @@ def test_folders_and_packed_files_are_read_in_order(tmp_path: Path) -> None:
         "chatgpt",
         "markdown",
     ]
-    known = "if it is one, name it (claude, claude-code, chatgpt, specstory, markdown)"
+    known = "if it is one, name it (claude, claude-code, chatgpt, specstory, markdown, whatsapp)"
     assert [str(one) for one in found if isinstance(one, Problem)] == [
         f"{tmp_path}/README.md: not a conversation in a known format; {known}",
         f"{tmp_path}/export.zip: files of other kinds were left out: 2",
@@ -403,3 +403,74 @@ def test_what_labels_no_turns_is_no_speaker() -> None:
         ("assistant", "Redis.\nNote: it is fast."),
         ("assistant", "And small."),
     ]
+
+
+@pytest.mark.parametrize("mark", ["**{}:** ", "**{}**: ", "{}: "])
+def test_people_who_talk_to_each_other_are_users_and_keep_their_names(mark: str) -> None:
+    spoken = [
+        ("Jonas", "Der Putzplan klappt nicht."),
+        ("Mia", "Dann holen wir Hilfe."),
+        ("Zo\u00eb", "Zu teuer!"),
+    ]
+    spoken += [("Jonas", "Beschlossen: ab Juli.\nNote: alle zwei Wochen."), ("Mia", "Gut.")]
+    talk = one("# Plenum\n\n" + "\n".join(mark.format(name) + text for name, text in spoken))
+    assert talk.title == "Plenum"
+    texts = [text for who, text in said(talk) if who == "user"]
+    assert "\n".join(texts) == "\n".join(f"{name}: {text}" for name, text in spoken)
+    assert texts[0] == "Jonas: Der Putzplan klappt nicht."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Decision: Use UUIDs.\nReason: They sort.\nDecision: Use Redis.\nReason: It is there.\n",
+        "Host: a\nPort: 1\nHost: b\nPort: 2\n",
+        "Anna: Ja.\nBen: Nein.\nAnna: Doch.\n",
+        "One.\nTwo.\nThree.\nFour.\nFive.\nAnna: Ja.\nBen: Nein.\nAnna: Doch.\nBen: Na gut.\n"
+        + "More.\n" * 9,
+    ],
+)
+def test_what_need_not_be_people_who_talk_is_no_conversation(text: str) -> None:
+    with pytest.raises(FormatError, match="not a conversation in a known format"):
+        of(text)
+
+
+ANDROID = """13/06/2026, 18:00 - Messages and calls are end-to-end encrypted. Tap to learn more.
+13/06/2026, 18:02 - Rosa: What do we give the teacher?
+13/06/2026, 18:05 - Pablo M.: A book:
+or two
+13/06/2026, 18:06 - Rosa: <Media omitted>
+14/06/2026, 9:07 - Rosa: The voucher then
+"""
+IOS = """[6/13/26, 6:00:01\u202fPM] School: \u200eMessages and calls are end-to-end encrypted.
+[6/13/26, 6:02:00\u202fPM] Rosa: What do we give the teacher?
+[6/13/26, 6:05:00\u202fPM] Pablo M.: A book:
+or two
+\u200e[6/13/26, 6:06:00\u202fPM] Rosa: \u200eimage omitted
+[6/14/26, 9:07:00\u202fAM] Rosa: The voucher then
+"""
+
+
+@pytest.mark.parametrize("text", [ANDROID, IOS, ANDROID.replace("/", ".").replace(".2026", ".26")])
+def test_a_whatsapp_chat_has_its_senders_and_times(text: str) -> None:
+    talk = one(text)
+    assert (talk.source, talk.started) == ("whatsapp", parse_instant("2026-06-13T18:02:00Z"))
+    assert said(talk) == [
+        ("user", "Rosa: What do we give the teacher?"),
+        ("user", "Pablo M.: A book:\nor two"),
+        ("user", "Rosa: The voucher then"),
+    ]
+    assert [turn.line for turn in talk.turns] == [2, 3, 6]
+    assert talk.turns[-1].time == parse_instant("2026-06-14T09:07:00Z")
+
+
+def test_a_chat_whose_day_may_be_its_month_has_no_date() -> None:
+    told, talk = of("12/06/2026, 18:02 - Rosa: Hola\n12/06/2026, 18:05 - Pablo: Propongo un libro\n")
+    assert str(told).startswith("given: its dates can be read with the day or the month first")
+    assert isinstance(talk, ImportedConversation)
+    assert (talk.started, talk.turns[1].time) == (None, None)
+
+
+def test_a_text_without_messages_is_no_whatsapp_chat() -> None:
+    with pytest.raises(FormatError, match="no line is a message of a WhatsApp chat"):
+        of("Hello\n", "whatsapp")
