@@ -322,8 +322,9 @@ OPERATIONS: tuple[Operation, ...] = (
                     "reject", help="Reject; do not suggest it again; repeatable.", metavar="ID", many=True),
                 Argument("merge", Type.PAIR, "It equals a registered one, or is its end; repeatable.",
                     metavar="ID INTO", many=True),
-                Argument("revise", Type.PAIR, "It takes the place of a decision; repeatable.",
-                    metavar="ID DECISION", many=True),
+                Argument("revise", Type.PAIR,
+                    "It takes the place of a decision, or of a candidate, approved along; repeatable.",
+                    metavar="ID INTO", many=True),
                 Argument(
                     "titles", Type.PAIR, "Reword it; repeatable.", "--title", metavar="ID TEXT", many=True),
                 Argument("approve_above", Type.SHARE, "Approve all of at least this confidence."),

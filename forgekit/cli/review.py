@@ -89,7 +89,8 @@ def _given(call: Call) -> Answers:
         for name, into in call["merge"] or ()
     )
     revised = tuple(
-        (_candidate(forge, name), forge.resolve(old, Kind.DECISION)) for name, old in call["revise"] or ()
+        (_candidate(forge, name), forge.resolve(old, Kind.DECISION, Kind.CANDIDATE))
+        for name, old in call["revise"] or ()
     )
     approved = frozenset(_candidate(forge, name) for name in call["approve"] or ())
     if approve_above is not None:
@@ -204,7 +205,10 @@ def _list(found: list[Waiting], call: Call) -> None:
         for one in around.alike:
             if item.same is None:
                 state = f"{short_id(one.kind, one.id)}  {one.status.value}"
-                console.data(f"  alike: {state}  {console.one_line(one.title)}; {_would(item)}")
+                waits = one.kind is Kind.CANDIDATE
+                would = "r approves that and puts this in its place" if waits else _would(item)
+                how = "takes back?" if waits else "alike"
+                console.data(f"  {how}: {state}  {console.one_line(one.title)}; {would}")
     conventions = waiting(call.forge, project=call["project"])
     ready = f" and {console.count(len(conventions.rows), 'convention')}" if conventions.rows else ""
     console.info(f"{console.count(len(found), 'candidate')}{ready} waiting")
@@ -262,10 +266,14 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
 def _joined(forge: Forge, item: Waiting, around: Seen, *, revise: bool) -> Answers | None:
     """Ask what a candidate is merged into, or is the revision of; None where it cannot be."""
     from forgekit.filing.review import Answers, refusal
-    from forgekit.model.entities import Decision, Thread
+    from forgekit.model.entities import Candidate, Decision, Thread
 
     into = _target(forge, around)
     found = forge.registry().get(into) if into is not None else None
+    if isinstance(found, Candidate):
+        if revise:
+            return Answers(revise=((item.candidate.id, found.id),), approve=frozenset(item.again))
+        console.info(f"{short_id(found.kind, found.id)} is not registered yet; r puts this in its place")
     if not isinstance(found, (Decision, Thread)):
         return None
     if why := refusal(item.candidate, found, revise=revise, same=item.same):

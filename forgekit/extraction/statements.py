@@ -48,11 +48,12 @@ _PROPOSALS = {
     "drop": Proposal.THREAD_ABANDONED,
     "std": Proposal.INSTRUCTION,
 }
+TAKES_BACK = "read as taking an earlier choice back"
 _WHY = {
     "decision": "read as a decision",
     "thread": "read as the state of a thread",
     "instruction": "read as a standing instruction",
-    "wd": "read as taking an earlier choice back",
+    "wd": TAKES_BACK,
 }
 SEEN = 0.3
 """The least share of a family for a word to belong to it."""

@@ -16,6 +16,7 @@ from itertools import count, islice
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
 from forgekit.change import Written, commit_subject, origin_of, superseding, typed, word_of, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
+from forgekit.extraction.statements import TAKES_BACK
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.governing import given_patterns
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
@@ -88,7 +89,7 @@ class Answers:
 
     Attributes:
         merge: (candidate, decision or thread with the same content, or the thread whose end it is).
-        revise: (candidate, decision whose place it takes).
+        revise: (candidate, decision whose place it takes, or the candidate that waits and is approved along).
         titles: the text to register instead of the candidate's.
     """
 
@@ -224,14 +225,15 @@ class Seen:
         title: of the conversation, "" if it is not registered.
         speaker: of the turn; "" where the text is not kept, as are `before` and `after`.
         before, after: the text around the quote.
-        alike: registered decisions or threads that share most of its words, the nearest first.
+        alike: what it may take back: the decisions of its conversation before it, also those that wait; then
+            registered decisions or threads that share most of its words, the nearest first.
     """
 
     title: str
     speaker: str
     before: str
     after: str
-    alike: tuple[Decision | Thread, ...]
+    alike: tuple[Decision | Thread | Candidate, ...]
 
 
 def seen(forge: Forge, item: Waiting) -> Seen:
@@ -249,7 +251,9 @@ def seen(forge: Forge, item: Waiting) -> Seen:
         speaker=message.speaker.value if message is not None else "",
         before=before,
         after=after,
-        alike=tuple(_alike(forge, registry, item)),
+        alike=tuple(
+            {o.id: o for o in (*_taken_back(registry, candidate), *_alike(forge, registry, item))}.values()
+        ),
     )
 
 
@@ -265,6 +269,30 @@ def _message(registry: Registry, candidate: Candidate) -> Message | None:
         if part.turn_range[0] <= candidate.turn <= part.turn_range[1]:
             found += [m for m in read_messages([part.body]) if m.number == candidate.turn]
     return next((m for m in found if candidate.quote in m.text), next(iter(found), None))
+
+
+def _taken_back(registry: Registry, candidate: Candidate) -> Iterator[Decision | Candidate]:
+    """Yield the last decisions of a conversation before one that was read as taking an earlier one back."""
+    if candidate.why != TAKES_BACK:
+        return
+    earlier = sorted(
+        (
+            each
+            for each in registry.candidates
+            if each.conversation_id == candidate.conversation_id
+            and each.proposes.decides
+            and each.turn < candidate.turn
+        ),
+        key=lambda each: (-each.turn, -each.confidence, each.id),
+    )
+    became = (registry.get(each.became) if each.became is not None else each for each in earlier)
+    standing = (
+        each
+        for each in became
+        if (isinstance(each, Decision) and not each.status.ended)
+        or (isinstance(each, Candidate) and each.status is CandidateStatus.WAITING)
+    )
+    yield from islice(standing, ALIKE)
 
 
 def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision | Thread]:
@@ -292,6 +320,9 @@ def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) ->
     TransitionError for a candidate that was answered before, for one that repeats a decision that is no
     longer active, and for the end of a thread that was reopened later.
     """
+    if rejected := answers.reject.intersection(old for _, old in answers.revise):
+        name = short_id(Kind.CANDIDATE, min(rejected))
+        raise UsageError(f"{name} is rejected, so nothing takes its place; approve what takes it back")
     given = [*answers.approve, *answers.reject, *(key for key, _ in (*answers.merge, *answers.revise))]
     if len(given) != len(set(given)):
         raise UsageError("one candidate has two answers; give each candidate one")
@@ -314,22 +345,30 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         *answers.reject,
         *(key for key, _ in (*answers.merge, *answers.revise)),
     }
+    taken_back = {old for _, old in answers.revise if isinstance(registry.get(old), Candidate)}
+    named |= taken_back
     candidates = {key: _waiting(registry, key, titles.get(key)) for key in sorted(named)}
-    writes, ended = _joined(registry, answers, candidates, known)
-    answered = {**candidates, **ended}
+    writes: dict[EntityId, Entity] = {}
+    answered = dict(candidates)
+
+    def approve(keys: Iterable[EntityId]) -> None:
+        for key in sorted(keys, key=lambda key: (candidates[key].created_at, key)):
+            found = candidates[key]
+            same = known.get(_key(found))
+            standing = writes.get(same) or registry.get(same) if same else None
+            if isinstance(standing, (Decision, Thread)):
+                made = _merged(standing, found)
+            else:
+                made = decision_from(found) if found.proposes.decides else thread_from(found, found)
+            known.setdefault(_key(found), made.id)
+            writes[made.id] = made
+            answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
+
+    approve(taken_back)
+    answered |= _joined(registry, answers, answered, known, writes)
     for key in answers.reject:
         answered[key] = replace(candidates[key], status=CandidateStatus.REJECTED)
-    for key in sorted(answers.approve, key=lambda key: (candidates[key].created_at, key)):
-        found = candidates[key]
-        same = known.get(_key(found))
-        standing = writes.get(same) or registry.get(same) if same else None
-        if isinstance(standing, (Decision, Thread)):
-            made = _merged(standing, found)
-        else:
-            made = decision_from(found) if found.proposes.decides else thread_from(found, found)
-        known.setdefault(_key(found), made.id)
-        writes[made.id] = made
-        answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
+    approve(answers.approve - taken_back)
     for candidate in candidates.values():
         writes |= {project.id: project for project in forge.new_project(candidate.project_name, registry)}
     changed = [entity for key, entity in writes.items() if registry.get(key) != entity]
@@ -355,9 +394,9 @@ def _joined(
     answers: Answers,
     candidates: Mapping[EntityId, Candidate],
     known: dict[tuple[Kind, EntityId, str], EntityId],
-) -> tuple[dict[EntityId, Entity], dict[EntityId, Candidate]]:
-    """Return what merged candidates and revisions write, and these candidates; add revisions to `known`."""
-    writes: dict[EntityId, Entity] = {}
+    writes: dict[EntityId, Entity],
+) -> dict[EntityId, Candidate]:
+    """Return the merged and revising candidates; add what they write to `writes`, revisions to `known`."""
     answered: dict[EntityId, Candidate] = {}
     for key, target in sorted(answers.merge):
         into = writes.get(target) or registry.get(target)
@@ -367,7 +406,8 @@ def _joined(
             raise UsageError(why)
         writes[target] = _merged(into, candidates[key])
         answered[key] = replace(candidates[key], status=CandidateStatus.MERGED, became=target)
-    for key, target in sorted(answers.revise):
+    for key, named in sorted(answers.revise):
+        target = (candidates[named].became or named) if named in candidates else named
         old = writes.get(target) or registry.get(target)
         if not isinstance(old, Decision):
             raise NotFoundError("decision", target)
@@ -384,7 +424,7 @@ def _joined(
         writes[new.id] = new
         known[_key(candidates[key])] = new.id
         answered[key] = replace(candidates[key], status=CandidateStatus.APPROVED, became=new.id)
-    return writes, answered
+    return answered
 
 
 def refusal(

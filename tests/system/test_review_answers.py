@@ -9,6 +9,7 @@ import pytest
 from repositories import BORN, PROJECT, TALK, decision
 
 from forgekit.errors import UsageError
+from forgekit.extraction.statements import TAKES_BACK
 from forgekit.filing import review
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
@@ -163,3 +164,27 @@ def test_the_end_of_a_thread_is_applied_to_the_thread_that_is_alike(repository: 
     assert isinstance(ended, Thread)
     assert (ended.id, ended.status.value, ended.resolved_in) == (thread.id, "resolved", TALK)
     assert "The SSO provider is settled" in ended.body
+
+
+def test_what_takes_an_earlier_choice_back_is_offered_in_its_place(repository: Path) -> None:
+    first = replace(candidate("We decided on Allianz"), turn=1)
+    then = replace(candidate("On Huk instead, with the flood add-on"), why=TAKES_BACK)
+    forge = opened(repository, first, then)
+    seen = {item.candidate.id: review.seen(forge, item) for item in review.waiting(forge)}
+    assert seen[first.id].alike == ()
+    assert [each.id for each in seen[then.id].alike] == [first.id]
+    with pytest.raises(UsageError, match="is rejected, so nothing takes its place"):
+        review.answer(forge, review.Answers(reject=frozenset({first.id}), revise=((then.id, first.id),)))
+    review.answer(forge, review.Answers(revise=((then.id, first.id),)))
+    old, new = sorted(Forge.open(repository).registry().decisions, key=lambda each: each.status.ended)[::-1]
+    assert (old.title, old.status, old.superseded_by) == (first.title, DecisionStatus.REVISED, new.id)
+    assert (new.title, new.status) == (then.title, DecisionStatus.ACTIVE)
+
+
+def test_what_was_taken_back_may_be_a_decision_already(repository: Path) -> None:
+    first = replace(candidate("We decided on Allianz"), turn=1)
+    then = replace(candidate("On Huk instead, with the flood add-on"), why=TAKES_BACK)
+    forge = opened(repository, first, then)
+    (made,) = approved(forge, first).entities
+    (item,) = review.waiting(forge)
+    assert [each.id for each in review.seen(forge, item).alike] == [made.id]
