@@ -13,7 +13,7 @@ from forgekit.index.catalogue import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
 from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
 from forgekit.insight.question import about
-from forgekit.insight.staleness import blocked_from_carrying, scope_mark, scopes
+from forgekit.insight.staleness import conflict_marks, scope_mark, scopes
 from forgekit.insight.views import Derived
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus
@@ -206,21 +206,15 @@ def _echo(text: str, length: int) -> str:
 
 def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list[BlockRow]:
     findings = findings_of(forge, registry, {one.hit.id for one in hits}, wait_ms=BLOCK_WAIT_MS)
-    blocked, scoped = blocked_from_carrying(registry, findings), scopes(registry)
+    marks, scoped = conflict_marks(registry, findings), scopes(registry)
     rows: list[BlockRow] = []
     for one in hits:
         hit = one.hit
         found = registry.get(hit.id)
         if isinstance(found, Decision):
             why = f" — {quote(found.rationale[:300])}" if found.rationale else ""
-            conflict = (
-                " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else " [IN AN OPEN CONFLICT]"
-            )
-            mark = (
-                (conflict if found.id in blocked else "")
-                + unsettled(found)
-                + scope_mark(scoped.get(found.id))
-            )
+            yields = " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else ""
+            mark = (yields or marks.get(found.id, "")) + unsettled(found) + scope_mark(scoped.get(found.id))
             head = (
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): "

@@ -17,7 +17,7 @@ from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import called, ended_note, last_successor, since
 from forgekit.insight.question import Command, about, chosen, read_question
-from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.staleness import IN_CONFLICT, conflict_marks
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -120,9 +120,9 @@ def _open(store: AnswerSources, subject: str) -> AnswerData:
 def _in_force(store: AnswerSources, subject: str) -> AnswerData:
     active_ones = _within(store, subject, (d for d in store.registry.decisions if not d.status.ended))
     decisions = sorted(active_ones, key=lambda d: (-d.last_validated, d.id))
-    opposed = _opposed(store, decisions, BLOCK_WAIT_MS)
+    opposed = _opposed(store, decisions)
     return AnswerData(
-        lines=[f"- {decision_line(d)}{_IN_CONFLICT if d.id in opposed else ''}" for d in decisions],
+        lines=[f"- {decision_line(d)}{opposed.get(d.id, '')}" for d in decisions],
         sources=["`forgekit decision list --status active`"],
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
@@ -156,17 +156,18 @@ def _changed(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _opposed(store: AnswerSources, decisions: Iterable[Decision], wait_ms: int) -> frozenset[EntityId]:
-    """Return which decisions are in an open conflict; pairs that are not judged take so many ms at most."""
+def _opposed(
+    store: AnswerSources, decisions: Iterable[Decision], wait_ms: int = BLOCK_WAIT_MS
+) -> Mapping[EntityId, str]:
+    """Return the marks of decisions in a conflict; pairs that are not judged take so many ms at most."""
     findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=wait_ms)
-    return blocked_from_carrying(store.registry, findings)
+    return conflict_marks(store.registry, findings)
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
 _TURN = re.compile(r"Turn (\d+):")
 _ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
-_IN_CONFLICT = " [IN AN OPEN CONFLICT]"
 
 
 def _searched(store: AnswerSources, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
@@ -290,18 +291,21 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
     found, decisions = AnswerData(), _best(store, subject)
     opposed = _opposed(store, decisions, 0)
     for decision in decisions:
-        _explain(store, found, decision, is_opposed=decision.id in opposed)
+        _explain(store, found, decision, opposed.get(decision.id, ""))
     return found
 
 
 def _when(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData()
-    for decision in _best(store, subject):
+    found, decisions = AnswerData(), _best(store, subject)
+    opposed = _opposed(store, decisions)
+    for decision in decisions:
         origin, turn = _began(store.registry, decision)
         named = f" in {quote(origin.title)} ({short_id(Kind.CONVERSATION, origin.id)})" if origin else ""
         at = f", {turn.lower()}" if origin and turn else ""
-        found.lines.append(f"{format_date(decision.created_at)}{named}{at}:")
-        _state_decision(store, found, decision)
+        how = "Decided" if origin else "Recorded"  # what names no conversation has the day of its entry
+        day = "at no known date" if decision.created_at == UNKNOWN else format_date(decision.created_at)
+        found.lines.append(f"{how} {day}{named}{at}:")
+        _state_decision(store, found, decision, opposed.get(decision.id, ""))
         _cite(store, found, decision)
     return found
 
@@ -315,12 +319,8 @@ def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _explain(
-    store: AnswerSources, found: AnswerData, decision: Decision, *, is_opposed: bool = False
-) -> None:
-    _state_decision(store, found, decision)
-    if is_opposed:
-        found.lines.append("- It is in an open conflict: `forgekit conflict list`")
+def _explain(store: AnswerSources, found: AnswerData, decision: Decision, mark: str = "") -> None:
+    _state_decision(store, found, decision, mark)
     because = f"Because: {quote(decision.rationale)}" if decision.rationale else "No rationale was recorded."
     found.lines.append(f"- {because}")
     if decision.context:
@@ -341,8 +341,11 @@ def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
     return [e for key in dict.fromkeys(ids) if (e := store.registry.get(key)) is not None]
 
 
-def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
+def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision, mark: str = "") -> None:
     found.lines.append(decision_line(decision))
+    if mark:
+        how = "is" if mark == IN_CONFLICT else "may be"
+        found.lines.append(f"- It {how} in an open conflict: `forgekit conflict list`")
     ended = since(decision, endings(store.forge, [decision]).get(decision.id))
     if ended:
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
@@ -418,13 +421,13 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
-    opposed = _opposed(store, _decisions(known), BLOCK_WAIT_MS)
+    opposed = _opposed(store, _decisions(known))
     for entity in active_first(store.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
         status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
         found.ids.append(entity.id)
         state, more = f" [{status}]" if status else "", f": {quote(text)}" if text else ""
-        mark = _IN_CONFLICT if entity.id in opposed else ""
+        mark = opposed.get(entity.id, "")
         found.lines.append(f"- {short} {quote(entity.title)}{state}{mark}{more}")
         found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)

@@ -369,6 +369,15 @@ def scope_mark(scope: str | None) -> str:
     return f" [SCOPED {quote(scope)}]" if scope else ""
 
 
+IN_CONFLICT, MAYBE_IN_CONFLICT = " [IN AN OPEN CONFLICT]", " [POSSIBLY IN CONFLICT]"
+
+
+def conflict_marks(registry: Registry, findings: Findings) -> Mapping[EntityId, str]:
+    """Return what stands behind a decision that is in an open conflict, or that may be in one."""
+    maybe = {side: MAYBE_IN_CONFLICT for finding in findings.possible for side in finding.sides}
+    return maybe | dict.fromkeys(blocked_from_carrying(registry, findings), IN_CONFLICT)
+
+
 def blocked_from_carrying(registry: Registry, findings: Findings = NOTHING) -> frozenset[EntityId]:
     """Return the decisions that blocks do not carry: in an open verdict, in a finding, or yielding."""
     verdicts = (side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b))

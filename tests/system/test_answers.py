@@ -323,7 +323,7 @@ def test_when_something_was_decided_is_said_first(kitchen: tuple[Forge, Decision
     forge, made = kitchen
     talk = short_id(Kind.CONVERSATION, made.conversation_ids[0])
     first, second = told(ask(forge, "When did we choose quartz?"))[2:4]
-    assert first == f"2026-03-09 in Kitchen plans ({talk}), turn 5:"
+    assert first == f"Decided 2026-03-09 in Kitchen plans ({talk}), turn 5:"
     assert second.startswith(f"{short(made)}: Go with quartz")
 
 

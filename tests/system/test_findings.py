@@ -174,6 +174,17 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
         in ask(forge, f"Why did we decide {dec(one)}?").text
     )
     assert "open conflict" not in ask(forge, f"Why did we decide to {EAT}?").text
+    when = ask(forge, f"When did we decide {dec(one)}?").text.splitlines()
+    assert when[2].startswith("Recorded 20")
+    assert when[4] == "- It is in an open conflict: `forgekit conflict list`"
+
+
+def test_answers_and_context_mark_what_may_be_in_conflict(forge: Forge) -> None:
+    texts = [made(forge, text).title for text in (SQL, MAYBE)]
+    assert findings_of(forge, forge.registry()).possible
+    assert str(context_load(texts[0], forge=forge)["context_text"]).count(" [POSSIBLY IN CONFLICT]") == 2
+    assert ask(forge, "What decisions are in force?").text.count(" [POSSIBLY IN CONFLICT]") == 2
+    assert "- It may be in an open conflict: " in ask(forge, f"Why did we decide to {texts[0]}?").text
 
 
 def test_a_block_carries_neither_side_of_a_conflict_that_is_stale(forge: Forge) -> None:
