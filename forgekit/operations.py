@@ -343,7 +343,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Operation("status", "Show the registry on one screen.", "forgekit.queries:status", (),
             ("forgekit status",), "status"),
         Operation("search",
-            "Search by words and by meaning: decisions, threads, conversations and archives, best first.",
+            "Search by words and by meaning: decisions, threads, conversations and archives, kept texts.",
             "forgekit.queries:find",
             (_positional("query", Type.WORDS),
                 Argument("scope", Type.CHOICE, "Where to look.", of=_SCOPES, default="all"), _PROJECT,

@@ -71,8 +71,12 @@ class Shown:
     notice: str = ""
 
 
+TURNS = 5
+"""Turns of kept texts that a search of everything shows behind the entities."""
+
+
 class Found(NamedTuple):
-    """What a search found: entities, or turns of kept texts."""
+    """What a search found: entities, and turns of kept texts."""
 
     query: str
     result: SearchResult | None
@@ -340,16 +344,17 @@ def find(
     mode: str | None = None,
     limit: int = 20,
 ) -> Found:
-    """Search entities of a scope, or the kept texts of conversations (`messages`).
+    """Search entities of a scope, or the kept texts of conversations (`messages`), by default both.
 
     Raises UsageError for a filter that messages have not; else as of `search`.
     """
+    owner = forge.known_project(project, forge.registry()).id if project is not None else None
+    by_words = not (status or as_of) and mode not in {"semantic", "hybrid"}
     if scope == "messages":
-        if status or as_of or mode in {"semantic", "hybrid"}:
+        if not by_words:
             raise UsageError(
                 "messages are searched by words, as they are kept; leave --status, --as-of and --mode out"
             )
-        owner = forge.known_project(project, forge.registry()).id if project is not None else None
         forge.catalogue.refresh()
         messages = forge.catalogue.messages(query, project=owner, limit=limit)
         kept = bool(messages or forge.catalogue.entities(Kind.TRANSCRIPT))
@@ -368,7 +373,9 @@ def find(
         revision=as_of,
         mode=Mode(mode) if mode else None,
     )
-    return Found(query, result, notice=result.notice)
+    both = scope == "all" and by_words
+    messages = forge.catalogue.messages(query, project=owner, limit=min(limit, TURNS)) if both else []
+    return Found(query, result, messages, notice=result.notice)
 
 
 @reading

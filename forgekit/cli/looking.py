@@ -555,7 +555,7 @@ def search(found: Found, call: Call) -> None:
             f"({console.one_line(message.project)})"
         )
         console.data(f"    {console.one_line(message.snippet)}")
-    if not (found.result.hits if found.result else found.messages):
+    if not found.messages and not (found.result and found.result.hits):
         kept = f"; {found.hint}" if found.hint else ""
         console.info(f"nothing found for {found.query[:80]!r}{kept}")
 

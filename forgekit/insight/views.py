@@ -335,10 +335,10 @@ def commits(found: Iterable[Any]) -> list[Json]:
 
 def search(found: Any) -> Json:
     """Return the hits of a search."""
+    turns = [_message(hit) for hit in found.messages]
     if found.result is None:
-        hits = [_message(hit) for hit in found.messages]
-        return {"query": found.query, "mode": "lexical", "notice": "", "hits": hits}
-    hits = [_hit(scored) for scored in found.result.hits]
+        return {"query": found.query, "mode": "lexical", "notice": "", "hits": turns}
+    hits = [*(_hit(scored) for scored in found.result.hits), *turns]
     return {"query": found.query, **_of(found.result, "mode notice"), "hits": hits}
 
 

@@ -111,7 +111,9 @@ def test_what_was_said_is_searched_and_shown(cli: Cli, exported: Path) -> None:
     )
     assert cli("search", "Postgres", "--scope", "messages", "--mode", "semantic").code == 2
     hits = cli("search", "Postgres queue", "--json").json["hits"]
-    assert {hit["kind"] for hit in hits} <= {"conversation", "decision"}
+    assert [hit["kind"] for hit in hits][-1] == "message"
+    assert {hit["kind"] for hit in hits} <= {"conversation", "decision", "message"}
+    assert "turn 2, assistant  Queue design" in cli("search", "Postgres queue").out
 
 
 def test_without_a_kept_text_there_is_nothing_to_show(registry: Path, cli: Cli, exported: Path) -> None:
