@@ -15,6 +15,7 @@ from forgekit.forge import Forge, reading
 from forgekit.git.program import Program
 from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
+from forgekit.insight.conventions import lives
 from forgekit.insight.project_state import called, ended_note, last_successor, since
 from forgekit.insight.question import Command, about, chosen, read_question
 from forgekit.insight.staleness import IN_CONFLICT, conflict_marks
@@ -26,7 +27,16 @@ from forgekit.model.archive_record import (
     ThreadRecord,
     split_lines,
 )
-from forgekit.model.entities import Archive, Conversation, Decision, Entity, Thread, entity_path
+from forgekit.model.entities import (
+    Archive,
+    Convention,
+    ConventionStatus,
+    Conversation,
+    Decision,
+    Entity,
+    Thread,
+    entity_path,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.search import CLOSE, Scored, search
@@ -421,10 +431,11 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
-    opposed = _opposed(store, _decisions(known))
+    opposed, stages = _opposed(store, _decisions(known)), _stages(store, known)
     for entity in active_first(store.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
         status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
+        status = stages.get(entity.id, status)
         found.ids.append(entity.id)
         state, more = f" [{status}]" if status else "", f": {quote(text)}" if text else ""
         mark = opposed.get(entity.id, "")
@@ -434,6 +445,13 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     if turns:
         found.turns = turns[0][1]
     return found
+
+
+def _stages(store: AnswerSources, known: Iterable[Entity]) -> Mapping[EntityId, str]:
+    """Return the stages of the active conventions among what was found: active, or decayed."""
+    rules = [e for e in known if isinstance(e, Convention) and e.status is ConventionStatus.ACTIVE]
+    found = lives(rules, store.registry.conversations if rules else ())
+    return {key: life.stage.value for key, life in found.items()}
 
 
 def _expand(store: AnswerSources, subject: str) -> AnswerData:

@@ -342,7 +342,9 @@ def _print_conventions(report: IngestReport, forge: Forge) -> None:
     from forgekit.conventions import waiting
     from forgekit.model.entities import ConventionStatus
 
-    active = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
+    decayed = {each.id for each in report.decayed}
+    stated = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
+    active = [each for each in stated if each.id not in decayed]
     for each in active:
         name = short_id(Kind.CONVENTION, each.id)
         console.info(f"active at once, as it was stated: {name}  {console.one_line(each.title)}")
@@ -351,7 +353,7 @@ def _print_conventions(report: IngestReport, forge: Forge) -> None:
         ids = {each.id for each in active}
         found = waiting(forge).contradictions
         print_contradictions((each for each in found if ids & {each[0].id, each[1].id}), to=console.info)
-    if proposed := len(report.conventions) - len(active):
+    if proposed := len(report.conventions) - len(stated):
         console.info(f"{console.count(proposed, 'convention')} observed; `forgekit convention list`")
     for each in report.decayed:
         name = short_id(Kind.CONVENTION, each.id)

@@ -474,6 +474,18 @@ def test_an_ingest_names_what_decayed_once(registry: Path, cli: Cli) -> None:
     assert shown["decayed"] == [other]
 
 
+def test_what_an_old_conversation_stated_is_decayed_in_the_same_ingest(registry: Path, cli: Cli) -> None:
+    paths = []
+    for number in range(1, 8):
+        talk = Transcript(f"s{number}", f"2030-01-0{number}")
+        talk.prompt("From now on write the tests first." if number == 1 else "Explain it.")
+        paths.append(str(talk.write(registry.parent / f"s{number}.jsonl")))
+    ran = cli("ingest", "claude-code", *paths, "--project", "The Nexus", root=registry)
+    assert "active at once" not in ran.err
+    assert ran.err.count("decayed, as no session used it lately: cnv_") == 1
+    assert " [decayed]" in cli("ask", "How do we write the tests?").out
+
+
 def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path) -> None:
     cli("convention", "new", TEXT, "--project", "The Nexus")
     outside = tmp_path / "outside.md"
