@@ -48,13 +48,14 @@ def answered(call: Call) -> None:
 
 
 def decided(call: Call) -> None:
-    """Register or revise a decision, and print what contradicts it."""
+    """Register or revise a decision, and print what contradicts it or says the same."""
     made: Written = call.result()
     if not call.as_json:  # what is registered is said at once: the judge may need some time
         written(made, call)
     findings = findings_after(call, made.outcome, [made.entity])
     if not call.printed_json(made, findings=findings.with_losers()):
         print_findings(findings)
+        _print_duplicates(findings.duplicates, made.entity.id)
 
 
 def stated(call: Call) -> None:
@@ -145,6 +146,18 @@ def print_findings(findings: Findings) -> None:
         console.info(finding_text(finding, loser))
     for finding in findings.replacements:
         console.info(finding_text(finding, None))
+
+
+def _print_duplicates(found: Iterable[Finding], own: EntityId) -> None:
+    """Print which registered decisions say the same as one that was just written."""
+    for finding in found:
+        other = finding.b if finding.a.id == own else finding.a
+        names = [short_id(Kind.DECISION, key) for key in (own, other.id)]
+        console.info(
+            f"says the same: {names[1]} of {console.one_line(other.project_name)}: "
+            f"{console.one_line(other.decision)}\n"
+            f"  if one is enough: forgekit decision supersede {names[0]} --by {names[1]}"
+        )
 
 
 def print_contradictions(found: Iterable[Contradiction], to: Callable[[str], None] = console.data) -> None:

@@ -342,8 +342,11 @@ def test_a_scan_writes_nothing(cli: Cli, registry: Path, monkeypatch: pytest.Mon
 def test_duplicates_are_no_conflicts(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
     assert cli("decision", "duplicates", root=registry).err.endswith("no duplicates\n")
-    for project in ("Ledger", "Harbour"):
-        assert cli("decision", "new", SQL, "--project", project).code == 0
+    first, then = (cli("decision", "new", SQL, "--project", project) for project in ("Ledger", "Harbour"))
+    (old, new) = (ran.out.split()[0] for ran in (first, then))
+    assert "says the same" not in first.err
+    assert f"says the same: {old} of Ledger: {SQL}\n" in then.err
+    assert f"forgekit decision supersede {new} --by {old}" in then.err
     found = cli("decision", "duplicates", "--json").json
     assert [item["texts"] for item in found] == [[SQL, SQL]]
     assert SQL in cli("decision", "duplicates", "--project", "Ledger").out
