@@ -55,11 +55,22 @@ _STATE = r"(?:still )?(?:open|active|unresolved)"
 _FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
 _OF = r"(?: (?:in|of|for|on|about|from)(?: the| our| my)? (.+))?"
 _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
+# The question words of the languages that archives are read in, of which the last ones set no blanks.
+_WHY_WORD = (
+    r"(?:(?:why|warum|wieso|weshalb|weswegen|pourquoi|por ?qu[e\u00e9\u00ea]|perch[e\u00e9\u00e8]|waarom"
+    r"|\u043f\u043e\u0447\u0435\u043c\u0443|\u0437\u0430\u0447\u0435\u043c)\s+"
+    r"|(?:\u306a\u305c|\u3069\u3046\u3057\u3066|\u4e3a\u4ec0\u4e48|\u70ba\u4ec0\u9ebc)\s*)"
+)
+_WHEN_WORD = (
+    r"(?:(?:wann|quand|cu[a\u00e1]ndo|quando|wanneer|\u043a\u043e\u0433\u0434\u0430)\s+"
+    r"|(?:\u3044\u3064|\u4ec0\u4e48\u65f6\u5019|\u4f55\u65f6)\s*)"
+)
 # Tried in order; each pattern is one pass over the text.
 _SHAPES = {
     Command.REJECTED: rf"(?:why (?:did|do|have) {_WHO}|why was|what did {_WHO}) {_REJECTING} (.+)",
-    Command.WHY: rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
-    Command.WHEN: rf"(?:since )?when (?:did|do|have|has|is|are|was|were) (?:{_WHO} )?"
+    Command.WHY: rf"(?:tell me )?(?:why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?"
+    rf"|{_WHY_WORD})(.+)",
+    Command.WHEN: rf"(?:(?:since )?when (?:did|do|have|has|is|are|was|were) (?:{_WHO} )?|{_WHEN_WORD})"
     rf"(?:{_WHY_VERB} )?(?:(?:the|our) (?:decision|choice) (?:about|on|for|of|to) )?"
     r"(.+?)(?: (?:made|taken|decided|chosen))?",
     Command.ALTERNATIVES: r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
@@ -88,7 +99,7 @@ LONGEST = 2_000
 
 def read_question(text: str) -> Question:
     """Return what a question asks; of no known shape, a search for its words."""
-    line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. ")
+    line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. \u00bf\u00a1\uff1f\u3002")
     for command, pattern in _PATTERNS.items():
         match = pattern.fullmatch(line)
         if match:
