@@ -10,8 +10,9 @@ of the two folds to the fold of all archives, as filing one more archive does. T
 all had been filed in one place. Two revisions of one decision become a conflict between them.
 
 This is done in a commit after the merge, for each merge since the tip up to which this clone has done so: of
-an interrupted sync, or made by git itself. A commit of a sync that the other repository holds shows that the
-merges before it were folded.
+an interrupted sync, or made by git itself. Revisions that a rebase or a cherry-pick put in one line are found
+in the messages of their commits. A commit of a sync that the other repository holds shows that the merges
+before it were folded.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.text.secrets import SecretFinding, find
 from forgekit.upkeep.check import check, unsettled
-from forgekit.upkeep.rivals import successors_given, with_successors
+from forgekit.upkeep.rivals import successors_given, successors_recorded, with_successors
 from forgekit.worktree import files
 
 ATTEMPTS = 20
@@ -124,15 +125,16 @@ class MergedSides:
     Attributes:
         here: archives, conversations and decisions that one side added.
         there: those of the other.
-        revised: decisions that both sides changed, and the successors that they gave them.
+        revised: decisions that both sides changed, and the successors that they gave them; without a merge,
+            decisions that commits in one line revised more than once.
         changed: decisions that a side changed or added, where both sides did.
         answered: whether both sides changed one verdict.
     """
 
-    here: frozenset[EntityId]
-    there: frozenset[EntityId]
-    revised: Mapping[EntityId, frozenset[EntityId]]
-    changed: frozenset[EntityId]
+    here: frozenset[EntityId] = frozenset()
+    there: frozenset[EntityId] = frozenset()
+    revised: Mapping[EntityId, frozenset[EntityId]] = field(default_factory=dict)
+    changed: frozenset[EntityId] = frozenset()
     answered: bool = False
 
 
@@ -283,6 +285,8 @@ def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:
             sides = _sides(repository, *map(repository.blobs, merge))
             if sides.revised or sides.changed or sides.answered or (sides.here and sides.there):
                 outcomes.append(refold(forge, sides))
+        if revised := successors_recorded(repository, tip, known):
+            outcomes.append(refold(forge, MergedSides(revised=revised)))
         done = tip
     if done is not None and done != noted:
         with contextlib.suppress(WriteError):  # without the note they are folded again, which changes nothing

@@ -23,8 +23,9 @@ from pygit2.enums import FileMode, MergeFlag, SortMode
 from forgekit.errors import FormatError, RemoteError, RepositoryError, StoreError
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
+from forgekit.ids import EntityId, is_id
 from forgekit.merge.merge import MergedFile, merge_file
-from forgekit.model.kinds import ENTITY_LIMIT
+from forgekit.model.kinds import ENTITY_LIMIT, Kind, path_of
 from forgekit.worktree.files import entity_of_path
 from forgekit.worktree.roots import TOPS
 
@@ -45,6 +46,9 @@ _TRANSPORTS = "file:git:http:https:ssh"
 _DEEPEST = 20
 _PLAIN = {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
 _Entry = tuple[pygit2.Oid, FileMode] | None
+_REVISING = ("decision revise", "decision edit", "check --fix")
+"""The operations whose commits name a decision and its revision, one behind the other."""
+_ENTITY = "Forgekit-Entity: "
 _ENV = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS")
 
 
@@ -206,6 +210,27 @@ def commits_with(repository: Repository, tip: str, without: Iterable[str], line:
     """Return the commits that a tip holds and others do not, and whose message holds a line."""
     found = _history(repository, tip, without)
     return [str(commit.id) for commit in found if line.encode() in commit.raw_message.splitlines()]
+
+
+def revisions(
+    repository: Repository, tip: str, without: Iterable[str]
+) -> Iterator[tuple[EntityId, EntityId]]:
+    """Yield the decisions that commits of forgekit revised, and the revision that each commit added.
+
+    Args:
+        without: commits of which, and of whose ancestors, nothing is told.
+    """
+    for commit in _history(repository, tip, without):
+        lines = commit.raw_message.decode("utf-8", "replace").splitlines()
+        if not any(f"Forgekit-Op: {operation}" in lines for operation in _REVISING):
+            continue
+        named = (line.removeprefix(_ENTITY) for line in lines if line.startswith(_ENTITY))
+        keys = iter([EntityId(key) for key in named if is_id(key)])
+        for pair in zip(keys, keys, strict=False):
+            places = (repository.prefix + path_of(Kind.DECISION, key) for key in pair)
+            known = [bool(commit.parents) and place in commit.parents[0].tree for place in places]
+            if known[0] != known[1]:
+                yield pair if known[0] else pair[::-1]
 
 
 class UnsentFile(NamedTuple):

@@ -1,12 +1,17 @@
-"""Decisions that both sides of a merge revised, from the history: a file may name one successor only."""
+"""Decisions that two clones revised, from the history: a file may name one successor only.
+
+The sides of a merge say so, and the commits that revised a decision, which a rebase or a cherry-pick puts in
+one line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from forgekit.errors import FormatError, StoreError
-from forgekit.git.remote import merge_under_way, merges
+from forgekit.git.remote import merge_under_way, merges, revisions
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
@@ -46,6 +51,22 @@ def _successor(repository: Repository, path: str, blob: str | None) -> EntityId 
     return entity.superseded_by if isinstance(entity, Decision) else None
 
 
+def successors_recorded(
+    repository: Repository, tip: str, without: Iterable[str]
+) -> dict[EntityId, frozenset[EntityId]]:
+    """Return the decisions that commits revised more than once, and all revisions of them.
+
+    Args:
+        without: only decisions that a commit revised which none of these holds.
+    """
+    known = dict.fromkeys(old for old, _ in revisions(repository, tip, without))
+    found: dict[EntityId, set[EntityId]] = {old: set() for old in known}
+    for old, new in revisions(repository, tip, ()) if found else ():
+        if old in found:
+            found[old].add(new)
+    return {old: frozenset(successors) for old, successors in found.items() if len(successors) > 1}
+
+
 def with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
     """Return a decision as a merge left it; a person may have removed the other successor since."""
     rest, entries = conflicting_edits.taken(old.body)
@@ -72,13 +93,16 @@ def _pairs(
     repository: Repository, get: Callable[[EntityId], Entity | None]
 ) -> Iterator[tuple[Decision, Conflict]]:
     tip = repository.tip()
-    for sides in (
-        [*merges(repository, tip, (), Kind.DECISION.folder), *merge_under_way(repository)] if tip else ()
+    if tip is None:
+        return
+    joined = [*merges(repository, tip, (), Kind.DECISION.folder), *merge_under_way(repository)]
+    revised = [successors_given(repository, *map(repository.blobs, sides)) for sides in joined]
+    for key, given in chain.from_iterable(
+        each.items() for each in (*revised, successors_recorded(repository, tip, ()))
     ):
-        for key, given in successors_given(repository, *map(repository.blobs, sides)).items():
-            if isinstance(old := get(key), Decision):
-                _, rivals = recorded(with_successors(old, given), get)
-                yield from ((old, rival) for rival in rivals if get(rival.id) is None)
+        if isinstance(old := get(key), Decision):
+            _, rivals = recorded(with_successors(old, given), get)
+            yield from ((old, rival) for rival in rivals if get(rival.id) is None)
 
 
 def _problem(old: Decision, rival: Conflict) -> Problem:

@@ -367,6 +367,35 @@ def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, P
     assert cli("check", root=two).code == 0
 
 
+@pytest.mark.parametrize("how", [("rebase", "origin/main"), ("cherry-pick", "HEAD@{1}")])
+def test_two_revisions_in_one_line_of_commits_wait_for_a_person_too(
+    pair: tuple[Path, Path], cli: Cli, how: tuple[str, str]
+) -> None:
+    one, two = pair
+    for root, text in ((one, "Use B instead"), (two, "Use C instead")):
+        assert cli("decision", "revise", SHORT_A, text, root=root).code == 0
+    assert cli("init", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    git(two, "fetch", "--quiet", "origin")
+    if how[0] == "cherry-pick":
+        git(two, "reset", "--quiet", "--hard", "origin/main")
+    with pytest.raises(AssertionError, match=rf"(?s)git {how[0]} .*: superseded_by: '\S+' was kept; "):
+        git(two, *how)
+    text = (two / PATH_A).read_text(encoding="utf-8")
+    (two / PATH_A).write_text(text.partition("\n\n## Conflicting edits")[0] + "\n", encoding="utf-8")
+    git(two, "add", ".")
+    git(two, "-c", "core.editor=true", how[0], "--continue")
+    [found] = check(Forge.open(two)).problems
+    assert (found.code, git(two, "log", "--merges", "--format=%h")) == ("rival-revisions", "")
+    assert cli("sync", root=two).code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=two).json
+    assert conflict["nature"] == f"two revisions of {SHORT_A}"
+    assert cli("check", root=two).code == 0
+    assert cli("sync", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    assert tree(one) == tree(two)
+
+
 @pytest.mark.parametrize("side", ["--ours", "--theirs"])
 def test_a_choice_in_the_file_alone_leaves_two_revisions(
     pair: tuple[Path, Path], cli: Cli, side: str
