@@ -82,6 +82,7 @@ class Synced:
     Attributes:
         commit: the local tip afterwards; None in a registry without commits.
         received: paths that came in or were merged.
+        deleted: paths that are gone since.
         diff: unified; on a dry run only.
         conflicts: fields for a person to choose.
         outlived: ends and times that a merge rule overrode; the history holds them.
@@ -95,6 +96,7 @@ class Synced:
     remote: Remote
     commit: str | None
     received: tuple[str, ...]
+    deleted: tuple[str, ...]
     sent: bool
     diff: str
     conflicts: tuple[FileConflict, ...]
@@ -486,11 +488,14 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
     found = [(p, one) for p, f in merged for one in f.conflicts if one.field not in explained.get(p, ())]
     found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
     rivals = {key: one for fold in folds for key, one in fold.rivals.items()}
-    received = {path for outcome in outcomes for path in (*outcome.written, *outcome.deleted)}
+    here: dict[str, bool] = {}
+    for outcome in outcomes:
+        here |= dict.fromkeys(outcome.written, True) | dict.fromkeys(outcome.deleted, False)
     return Synced(
         remote=remote,
         commit=tip,
-        received=tuple(sorted(received)),
+        received=tuple(sorted(path for path, there in here.items() if there)),
+        deleted=tuple(sorted(path for path, there in here.items() if not there)),
         sent=sent,
         diff="".join(outcome.diff for outcome in outcomes),
         conflicts=tuple(FileConflict(path=path, found=one) for path, one in found),

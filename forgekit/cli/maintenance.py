@@ -173,13 +173,31 @@ def _print_findings(call: Call, received: Sequence[str]) -> None:
 
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:
+    if found.diff:
+        console.diff(found.diff)
+    else:
+        for line in (*found.received, *(f"{path}: deleted" for path in found.deleted)):
+            console.data(line)
+    _print_merged(found)
+    for conflict in found.rivals:
+        _print_rivals(conflict)
+    _print_unsettled(found.unsettled)
+    for problem in found.errors:
+        console.data(f"error: {problem}")
+    came = f"{console.count(len(found.received), 'file')} {'would come' if dry_run else 'came'} in"
+    if found.deleted:
+        came += f", {len(found.deleted):,} {'would be ' if dry_run else ''}deleted"
+    sent = "would be pushed" if dry_run and found.sent else "pushed" if found.sent else "nothing to push"
+    if found.held_back:
+        sent = "not pushed: fix these errors, commit, then sync again"
+    console.info(f"sync with {found.remote}: {came}, {sent}")
+
+
+def _print_merged(found: Synced) -> None:
+    """Print what a person has to choose, and the states that gave way."""
     from forgekit.merge.conflicting_edits import sentence, shown
     from forgekit.model.kinds import kind_of_path
 
-    if found.diff:
-        console.diff(found.diff)
-    elif found.received:
-        console.data("\n".join(found.received))
     for merged in found.conflicts:
         kind = kind_of_path(merged.path)
         assert kind is not None  # noqa: S101 - only files of entities are merged by fields
@@ -190,16 +208,6 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
             validated = kind_of_path(merged.path) is Kind.DECISION
             why = ", though it was validated meanwhile" if validated else ", the later"
             console.data(f"{merged.path}: {old} gave way to {new}{why}; the history holds both")
-    for conflict in found.rivals:
-        _print_rivals(conflict)
-    _print_unsettled(found.unsettled)
-    for problem in found.errors:
-        console.data(f"error: {problem}")
-    files = console.count(len(found.received), "file")
-    sent = "would be pushed" if dry_run and found.sent else "pushed" if found.sent else "nothing to push"
-    if found.held_back:
-        sent = "not pushed: fix these errors, commit, then sync again"
-    console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
 
 
 def _print_unsettled(entities: Sequence[Entity]) -> None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
 from forgekit.git.commits import index_fault
 from forgekit.git.publish import Places, is_dead, read_journal
 from forgekit.git.repository import Repository, present
+from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem, Severity
 from forgekit.text.secrets import redact
 from forgekit.worktree import files
@@ -74,6 +76,10 @@ TEXTS = {
     "deleted-file": (
         "is committed, and missing from the work tree",
         "`git restore PATH` brings it back; `git rm PATH` deletes it for good",
+    ),
+    "archive-deleted": (
+        "a commit deletes it, and archives are write-once; only `git revert` of what filed it takes one back",
+        "`forgekit doctor --repair --yes` brings it back",
     ),
 }
 """Code -> what it is, and what to do with it."""
@@ -238,7 +244,9 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
     found = [(Path(w[0]), [*w[1], *w[2]]) for top in TOPS for w in os.walk(repository.root / top)]
     require_no_pipes(folder for folder, _ in found)
     for path in sorted(set(_names(repository, "ls-files", "--deleted", "-z", "--", *TOPS))):
-        yield _damage("deleted-file", path)
+        problem = _damage("deleted-file", path)
+        yield replace(problem, fix=problem.fix.partition(";")[0]) if _is_archive(path) else problem
+    yield from _deleted_archives(repository, {name for _, names in found for name in names})
     yield from _harmful_attributes(repository)
     rows = (row.partition("\t") for row in _names(repository, "ls-files", "--stage", "-z", "--", *TOPS))
     tracked = {path: mode.split(" ")[0] for mode, _, path in rows}
@@ -247,6 +255,33 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
         for name in (n for n in names if n[0] == "." and not n.startswith((".git", files.TEMPORARY))):
             path = (folder / name).relative_to(repository.root).as_posix()
             yield _damage("dot-file", path, Severity.ERROR if path in tracked else Severity.WARNING)
+
+
+def _deleted_archives(repository: Repository, there: Collection[str]) -> Iterator[Problem]:
+    """Find archives that the history holds and the registry does not, unless their filing was undone.
+
+    Args:
+        there: the names of the files in the work tree.
+    """
+    if repository.tip() is None:
+        return
+    options = ("--diff-filter=D", "--no-renames", "--full-history", "-m", "--relative", "--name-only", "-z")
+    gone: dict[str, bool] = {}
+    undone = False
+    for part in _names(repository, "log", "--format=%x01%B", *options, "HEAD", "--", TOPS[0]):
+        if part.lstrip("\n").startswith("\1"):
+            undone = "\nThis reverts commit " in part
+        else:
+            gone.setdefault(part.lstrip("\n"), undone)  # the newest comes first
+    tracked = set(_names(repository, "ls-files", "-z", "--", TOPS[0]))
+    for path in sorted(path for path, undone in gone.items() if not undone):
+        if _is_archive(path) and path not in tracked and Path(path).name not in there:
+            yield _damage("archive-deleted", path)
+
+
+def _is_archive(path: str) -> bool:
+    owner = files.entity_of_path(path)
+    return owner is not None and owner[0] is Kind.ARCHIVE
 
 
 def _harmful_attributes(repository: Repository) -> Iterator[Problem]:

@@ -774,6 +774,7 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "commit": found.commit,
         "dry_run": dry_run,
         "received": list(found.received),
+        "deleted": list(found.deleted),
         "sent": found.sent,
         "conflicts": [_merged(item) for item in found.conflicts],
         "outlived": [_merged(item) for item in found.outlived],

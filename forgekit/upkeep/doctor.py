@@ -50,6 +50,7 @@ MEANING = {
     "cycle": "the circle has no beginning, so there is no order",
     "edited-in-place": "whoever cited the decision now cites another text",
     "archive-changed": "it is no longer the text that was filed",
+    "archive-deleted": "what came of it can no longer be compared with it",
     "id-derivation": "another machine makes another id from the same text",
     "project-mismatch": "it is listed under one project and counted in another",
     "status-fields": "nobody can see what took its place",

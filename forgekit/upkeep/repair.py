@@ -38,7 +38,7 @@ _ROUNDS = 12
 _FROM_HISTORY = frozenset(
     {
         *("empty-file", "truncated-file", "unreadable-file", "misplaced", "archive-changed", "id-derivation"),
-        "deleted-file",
+        *("deleted-file", "archive-deleted"),
     }
 )
 _HIDING = frozenset({"broken-branch", "lost-objects", "git", "ownership"})

@@ -310,6 +310,7 @@ CASES: dict[str, Case] = {
     "cut off and committed": Case("unreadable-file", committed(lambda r: half(path_of(r, ROWS))), F),
     "conflict markers": Case("conflict-markers", _markers, L),
     "archive deleted": Case("deleted-file", lambda r: _deleted(r, ARCHIVE)),
+    "archive deleted, committed": Case("archive-deleted", committed(lambda r: _deleted(r, ARCHIVE)), F),
     "registry and archives deleted": Case("deleted-file", _emptied),
     "deleted though cited": Case("broken-reference", lambda r: _deleted(r, ROWS)),
     "deleted, committed, though cited": Case(

@@ -42,10 +42,19 @@ def test_a_deleted_file_is_reported(root: Path, cli: Cli) -> None:
     ran = cli("check", root=root)
     assert ran.code == 1
     assert ran.out == (
-        f"error: {path}: is committed, and missing from the work tree "
-        f"(`git restore {path}` brings it back; `git rm {path}` deletes it for good)\n"
+        f"error: {path}: is committed, and missing from the work tree (`git restore {path}` brings it back)\n"
     )
+
+
+def test_an_archive_that_a_commit_deletes_is_reported_unless_its_filing_is_undone(root: Path) -> None:
+    path = entity_path(ARCHIVE)
     git(root, "rm", "--quiet", path)
+    commit_all(root)
+    assert [(p.code, p.path) for p in problems(root)] == [("archive-deleted", path)]
+    git(root, "revert", "--no-edit", "HEAD")
+    assert problems(root) == ()
+    git(root, "rm", "--quiet", path)
+    git(root, "commit", "--quiet", "--message", f"Undo\n\nThis reverts commit {'0' * 40}.")
     assert problems(root) == ()
 
 

@@ -522,6 +522,16 @@ def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, 
     assert "tags: [kept]" in (one / PATH_A).read_text(encoding="utf-8")
 
 
+def test_a_deleted_file_is_called_so(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    git(one, "rm", "--quiet", PATH_A)
+    git(one, "commit", "--quiet", "--message", "tidy")
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert (ran.code, ran.out) == (0, f"{PATH_A}: deleted\n")
+    assert ran.err == "sync with origin/main: 0 files came in, 1 deleted, nothing to push\n"
+
+
 def test_a_dry_run_shows_and_changes_nothing(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
     record(one, replace(USE_A, tags=("one",)))
@@ -551,6 +561,7 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
         "branch": "main",
         "dry_run": False,
         "received": [PATH_A],
+        "deleted": [],
         "sent": True,
         "conflicts": [
             {"path": PATH_A, "field": "epistemic_tier", "base": None, "stands": "0.6", "yields": "0.2"}
