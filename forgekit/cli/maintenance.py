@@ -230,9 +230,9 @@ def _print_rivals(conflict: Conflict) -> None:
     a, b = (short_id(Kind.DECISION, side) for side in conflict.sides)
     name = short_id(Kind.CONFLICT, conflict.id)
     if answers := section(conflict.body, ANSWERS):
-        console.data(f"two people answered {name} in different ways, and it is open again:\n{answers}")
+        console.data(f"{name} was answered in different ways, and it is open again:\n{answers}")
     console.data(
-        f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
+        f"{a} and {b} cannot both be followed: {conflict.nature}; neither is carried on until you choose: "
         f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
     )
 

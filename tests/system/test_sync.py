@@ -184,9 +184,9 @@ def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path]
     name = short_id(Kind.CONFLICT, conflict["conflict_id"])
     assert conflict["nature"] == f"two revisions of {SHORT_A}"
     assert re.search(
-        rf"({b} and {c}|{c} and {b}) are two revisions of {SHORT_A}; neither is carried on until you choose: "
-        rf"`forgekit conflict resolve {name} --keep dec_\w+ --reason TEXT` \(or dec_\w+\), or `scope`, or"
-        r" `dismiss`\n",
+        rf"({b} and {c}|{c} and {b}) cannot both be followed: two revisions of {SHORT_A}; neither is carried "
+        rf"on until you choose: `forgekit conflict resolve {name} --keep dec_\w+ --reason TEXT` "
+        r"\(or dec_\w+\), or `scope`, or `dismiss`\n",
         ran.out,
     )
     assert cli("check", root=two).code == 0
@@ -363,7 +363,7 @@ def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, P
     assert ran.code == 1
     (conflict,) = cli("conflict", "list", "--json", root=two).json
     assert conflict["nature"] == f"two revisions of {SHORT_A}"
-    assert f" are two revisions of {SHORT_A}; neither is carried on until you choose: " in ran.out
+    assert f" cannot both be followed: two revisions of {SHORT_A}; neither is carried on until " in ran.out
     assert cli("check", root=two).code == 0
 
 
@@ -865,9 +865,9 @@ def test_a_verdict_that_two_clones_gave_in_different_ways_is_open_again(
     name, first, second = short_id(Kind.CONFLICT, clash.id), *(short_id(Kind.DECISION, d.id) for d in (a, b))
     assert ran.code == 1
     assert ran.out.splitlines()[-1] == (
-        f"{first} and {second} are {clash.nature}; neither is carried on until you choose: "
-        f"`forgekit conflict resolve {name} --keep {first} --reason TEXT` (or {second}), or `scope`, or "
-        "`dismiss`"
+        f"{first} and {second} cannot both be followed: {clash.nature}; neither is carried on "
+        f"until you choose: `forgekit conflict resolve {name} --keep {first} --reason TEXT` (or {second}), "
+        "or `scope`, or `dismiss`"
     )
     assert cli("sync", root=one).code == 0
     assert tree(one) == tree(two)
@@ -878,7 +878,7 @@ def test_a_verdict_that_two_clones_gave_in_different_ways_is_open_again(
     )
     assert cli("check").code == 0
     answers = [f"- resolved, kept {side}: {d.decision}!" for side, d in ((first, a), (second, b))]
-    said = f"two people answered {name} in different ways, and it is open again:"
+    said = f"{name} was answered in different ways, and it is open again:"
     assert sorted(answers) == ran.out.splitlines()[-3:-1]
     assert ran.out.splitlines()[-4] == said
     assert cli("show", name).out.count(f"{b.decision}!") == 1
