@@ -31,6 +31,7 @@ from forgekit.merge.conflicting_edits import (
     quoted,
     taken,
 )
+from forgekit.merge.revisions import ANSWERS
 from forgekit.model.entities import (
     COMPRESSION,
     FIELDS,
@@ -54,7 +55,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import parts
+from forgekit.model.rules import parts, section
 from forgekit.text import codec, edit, frontmatter
 from forgekit.times import UNKNOWN
 
@@ -401,6 +402,8 @@ def _merged(sides: Sides, ledger: Ledger) -> Merged[Any]:
     values = merge_fields(FIELDS[kind], sides, ledger) | merge_groups(kind, sides, ledger)
     if isinstance(ours, Decision):
         _note_validation(sides, ledger)
+    if isinstance(ours, Conflict):
+        _note_unseen_answers(sides, values["status"], ledger)
     values["extra"] = _extra(kind, sides, ledger)
     if not kind.quoted:
         values["body"] = _body(kind, sides, ledger)
@@ -420,6 +423,16 @@ def _note_validation(sides: Sides, ledger: Ledger) -> None:
         states = (base.status, ended[0].status, held[0].status)
         found = dict(zip(("base", "winner", "loser"), states, strict=True))
         ledger.overridden.append(FieldConflict(field="status", **found))
+
+
+def _note_unseen_answers(sides: Sides, status: ConflictStatus, ledger: Ledger) -> None:
+    """Record where one side answered a verdict, and the other opened it again for answers unknown to it."""
+    base, *both = (set(section(side.body, ANSWERS).splitlines()) if side else set() for side in sides)
+    for side, other in ((0, 1), (1, 0)):
+        is_open = sides[1 + side].status is ConflictStatus.OPEN
+        if is_open and status is not ConflictStatus.OPEN and both[side] - both[other] - base:
+            loser = ConflictStatus.OPEN
+            ledger.conflicts.append(FieldConflict(field="status", base=loser, winner=status, loser=loser))
 
 
 def _extra(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:

@@ -104,14 +104,15 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
 
 
 def reopened(conflict: Conflict) -> Conflict:
-    """Return a verdict that two clones gave in different ways as open, with both answers in its body."""
+    """Return a verdict that clones gave in different ways as open, with their answers in its body."""
     rest, entries = conflicting_edits.taken(conflict.body)
     names = group_fields(Kind.CONFLICT, "state")
     stands = {name: str(plain(name, value) if (value := getattr(conflict, name)) else "") for name in names}
     yields = {name: "; ".join(conflicting_edits.values(entries, name)) for name in names}
     known = {name for name in names if any(entry.startswith(f"### {name}\n") for entry in entries)}
-    lines = {_answer(stands), _answer({n: yields[n] if n in known else stands[n] for n in names})}
-    answers = "\n".join(filter(None, (section(rest, ANSWERS), *sorted(lines))))
+    given = (stands, {n: yields[n] if n in known else stands[n] for n in names})
+    lines = {_answer(values) for values in given if values["status"] != ConflictStatus.OPEN.value}
+    answers = "\n".join(sorted({*section(rest, ANSWERS).splitlines(), *lines}))
     left = {entry for entry in entries if entry.partition("\n")[0].removeprefix("### ") not in names}
     return replace(
         conflict,

@@ -449,6 +449,20 @@ def test_a_reopened_verdict_holds_both_answers_and_what_else_a_person_wrote() ->
         assert "says rest" in open_again.body
 
 
+def test_an_answer_to_a_reopened_verdict_settles_it_only_if_it_was_given_with_the_others_in_view() -> None:
+    kept = put(X, status=ConflictStatus.RESOLVED, kept=I2, reason="r")
+    contested = reopened(same(X, kept, put(X, status=ConflictStatus.SCOPED, reason="s")).entity)
+    third = put(X, status=ConflictStatus.DISMISSED, reason="t")
+    merged = same(X, contested, third)
+    assert [(each.field, each.loser) for each in merged.conflicts] == [("status", ConflictStatus.OPEN)]
+    again = reopened(merged.entity)
+    answers = f"- dismissed: t\n- resolved, kept {short_id(Kind.DECISION, I2)}: r\n- scoped: s"
+    assert (again.status, section(again.body, "Earlier answers")) == (ConflictStatus.OPEN, answers)
+    assert "Conflicting edits" not in again.body
+    seen = put(contested, status=ConflictStatus.DISMISSED)
+    assert same(contested, seen, put(contested, evidence=("e",))) == Merged(entity=put(seen, evidence=("e",)))
+
+
 def test_every_revision_stands_against_every_other() -> None:
     successors = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3, I4)}
     known = [
