@@ -30,6 +30,12 @@ _JUDGED_AT_ONCE = 50
 """Decisions of one sync whose contradictions are looked for at once."""
 _NAMED = 20
 """Texts without an essence, or with conflicting edits, that are named."""
+_GAVE_WAY: dict[Kind | None, str] = {
+    Kind.DECISION: ", though it was validated meanwhile; the history holds both",
+    Kind.CANDIDATE: ", since something was registered by it; `forgekit decision invalidate` or `forgekit "
+    "thread abandon` ends that",
+}
+"""Why a state gave way in a merge, and what to do."""
 _LONGEST_STATUS = 1_000_000
 """Bytes of the JSON that an agent gives the command of its status line."""
 
@@ -205,9 +211,8 @@ def _print_merged(found: Synced) -> None:
     for merged in found.outlived:
         if merged.found.field == "status":
             old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
-            validated = kind_of_path(merged.path) is Kind.DECISION
-            why = ", though it was validated meanwhile" if validated else ", the later"
-            console.data(f"{merged.path}: {old} gave way to {new}{why}; the history holds both")
+            why = _GAVE_WAY.get(kind_of_path(merged.path), ", the later; the history holds both")
+            console.data(f"{merged.path}: {old} gave way to {new}{why}")
 
 
 def _print_unsettled(entities: Sequence[Entity]) -> None:

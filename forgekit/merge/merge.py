@@ -307,12 +307,18 @@ def _decision_state(ours: Decision, theirs: Decision) -> tuple[Decision, bool]:
 
 
 def _answer_over(unanswered: Enum) -> Choice:
-    """Choose any answer over none; two answers, or two changes without one, are a conflict."""
+    """Choose any answer over none, and one by which an entity was registered over one by which none was.
+
+    Two such answers, or two changes without one, are a conflict.
+    """
+
+    def weight(one: Conflict | Candidate) -> tuple[bool, bool]:
+        return one.status is not unanswered, isinstance(one, Candidate) and one.became is not None
 
     def choose(ours: Conflict | Candidate, theirs: Conflict | Candidate) -> tuple[Any, bool]:
-        if (ours.status is unanswered) == (theirs.status is unanswered):
+        if weight(ours) == weight(theirs):
             return None, True
-        return (theirs if ours.status is unanswered else ours), False
+        return max(ours, theirs, key=weight), False
 
     return choose
 

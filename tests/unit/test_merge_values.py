@@ -9,7 +9,7 @@ import pytest
 from sample_entities import NAME, A, B, P, day, decision, thread
 
 from forgekit.merge.conflicting_edits import FieldConflict
-from forgekit.merge.merge import Merged, MergedFile, merge, merge_file, reconcile
+from forgekit.merge.merge import MergedFile, merge, merge_file, reconcile
 from forgekit.merge.revisions import recorded
 from forgekit.model.entities import Candidate, CandidateStatus, DecisionStatus, Proposal, ThreadStatus
 from forgekit.model.kinds import Kind
@@ -60,19 +60,22 @@ def test_any_answer_to_a_candidate_stands_over_none(status: CandidateStatus) -> 
     assert both(None, FOUND, answered) == answered
 
 
-def test_two_answers_to_a_candidate_are_a_conflict() -> None:
+def test_an_answer_that_registered_something_stands_over_a_rejection() -> None:
     approved = replace(FOUND, status=CandidateStatus.APPROVED, became=X.id)
     rejected = replace(FOUND, status=CandidateStatus.REJECTED)
-    told = (
-        FieldConflict(
-            field="status",
-            base=CandidateStatus.WAITING,
-            winner=CandidateStatus.REJECTED,
-            loser=CandidateStatus.APPROVED,
-        ),
-        FieldConflict(field="became", base=None, winner=None, loser=X.id),
-    )
-    assert merge(FOUND, rejected, approved) == Merged(entity=rejected, conflicts=told)
+    states = (CandidateStatus.WAITING, approved.status, rejected.status)
+    told = FieldConflict(field="status", **dict(zip(("base", "winner", "loser"), states, strict=True)))
+    for sides in ((approved, rejected), (rejected, approved)):
+        merged = merge(FOUND, *sides)
+        assert (merged.entity, merged.conflicts) == (approved, ())
+        assert merged.overridden == (told,)
+
+
+def test_two_answers_that_registered_something_are_a_conflict() -> None:
+    approved = replace(FOUND, status=CandidateStatus.APPROVED, became=X.id)
+    into = replace(FOUND, status=CandidateStatus.MERGED, became=decision("Drop rows", A).id)
+    merged = merge(FOUND, approved, into)
+    assert (merged.entity, [each.field for each in merged.conflicts]) == (approved, ["status", "became"])
 
 
 def test_a_resolution_that_only_one_side_wrote_anew_is_no_conflict() -> None:
