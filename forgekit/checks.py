@@ -158,7 +158,10 @@ def _revised_id(registry: Registry, edited: Decision, old: Decision, now: Instan
     """
     if old.status.ended or _same_text(edited, old):
         return None
-    new = ids.decision_id(old.project_uuid, edited.decision, old.originated_in or EntityId(""), now)
+    active = registry.with_status(Decision, DecisionStatus.ACTIVE.value, old.project_uuid)
+    if any(_same_text(each, edited) for each in active if each.id != old.id):
+        return None
+    new = ids.decision_id(old.project_uuid, edited.decision, EntityId(""), now)
     return None if new in registry.entities else new
 
 
@@ -491,7 +494,7 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
 def _revision(
     registry: Registry, edited: Decision, old: Decision | None, now: Instant
 ) -> tuple[Decision, Decision] | None:
-    """Return the old decision restored and ended, and the edit as a decision of its own.
+    """Return the old decision restored and ended, and the edit as a decision of its own, of no conversation.
 
     None where that cannot be, and where a person has two texts to choose from.
     """
@@ -499,15 +502,14 @@ def _revision(
     body, unsettled = conflicting_edits.taken(edited.body)
     if old is None or new_id is None or unsettled:
         return None
-    origin = old.originated_in
     new = replace(
         edited,
         decision_id=new_id,
         project_name=old.project_name,
         project_uuid=old.project_uuid,
         local_id=None,
-        originated_in=origin,
-        conversation_ids=(origin,) if origin else (),
+        originated_in=None,
+        conversation_ids=(),
         created_at=now,
         last_validated=now,
         body=body,

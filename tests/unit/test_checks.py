@@ -354,14 +354,15 @@ def test_an_edit_in_place_becomes_a_revision() -> None:
     old = replace(X, local_id="D001", tags=("old",))
     edited = replace(old, decision="Keep all rows", tags=("new",), body="## Rationale\n\nMore.")
     [fix] = _plan(None, edited, A, B, committed=old)
-    new_id = ids.decision_id(P, "Keep all rows", A.id)
+    new_id = ids.decision_id(P, "Keep all rows", EntityId(""), day(50))
     assert fix.writes == (
         replace(old, status=DecisionStatus.REVISED, superseded_by=new_id),
         replace(
             edited,
             decision_id=new_id,
             local_id=None,
-            conversation_ids=(A.id,),
+            originated_in=None,
+            conversation_ids=(),
             created_at=day(50),
             last_validated=day(50),
         ),
