@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from forgekit import console
 from forgekit.checks import CheckInput
@@ -17,7 +18,8 @@ from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
-from forgekit.model.entities import Conflict, Decision, entity_path
+from forgekit.merge.conflicting_edits import listed
+from forgekit.model.entities import Archive, Conflict, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
@@ -194,8 +196,8 @@ def archives(
         reported = {p.path for p in found}
         for entity in CheckInput(only=staged.paths - reported).subjects(staged.registry):
             path = entity_path(entity)
-            before = changed.get(staged.prefix + path)
-            if before is not None and _text_of(before) not in {None, entity.body}:
+            before = _archive(changed.get(staged.prefix + path))
+            if before is not None and before.body != entity.body and not _was_filed_too(entity, before):
                 message = "the text is not the committed one; archives are write-once"
                 fix = f"git restore --staged --worktree {staged.prefix}{path}"
                 found.append(Problem(code="archive-changed", message=message, path=path, fix=fix))
@@ -203,13 +205,17 @@ def archives(
     return status
 
 
-def _text_of(data: bytes) -> str | None:
-    """Return an archive's text, or None where the file was no archive yet."""
+def _archive(data: bytes | None) -> Archive | None:
+    """Return a committed archive, or None where the file was none yet."""
     try:
-        archive = codec.loads(Kind.ARCHIVE, frontmatter.decode(data))
+        return None if data is None else cast(Archive, codec.loads(Kind.ARCHIVE, frontmatter.decode(data)))
     except FormatError:
         return None
-    return archive.body
+
+
+def _was_filed_too(archive: Entity, before: Archive) -> bool:
+    """Say whether a merge left an archive's text for a person to choose: another clone filed it."""
+    return f"content_sha256: {cast(Archive, archive).content_sha256}" in listed(before)
 
 
 def _whole(forge: Forge, _: Collection[str]) -> Registry:
