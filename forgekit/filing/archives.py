@@ -25,6 +25,7 @@ from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refo
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, match_key
 from forgekit.merge.conflicting_edits import FieldConflict
+from forgekit.merge.merge import bare_text, same_archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -483,20 +484,11 @@ def _require_same_options(present: Archive, archive: Archive, given: ImportOptio
         )
 
 
-def same_archive(one: Archive, other: Archive) -> bool:
-    """Say whether two texts differ in line ends, blank lines around them or redactions at most."""
-    return one.content_sha256 == other.content_sha256 or _plain(one) == _plain(other)
-
-
 def words_behind(longer: Fact, shorter: Fact) -> bool:
     """Say whether one text is the other archive and words behind it: a message that it was pasted into."""
-    long, short = _plain(longer[0]), _plain(shorter[0])
+    long, short = bare_text(longer[0]), bare_text(shorter[0])
     rest = long[len(short) :]
     return long.startswith(short) and "\n#" not in rest and _ids(longer[1]) == _ids(shorter[1])
-
-
-def _plain(archive: Archive) -> str:
-    return redact(archive.body).text.replace("\r\n", "\n").strip()
 
 
 def _ids(text: ArchiveText) -> set[str]:

@@ -24,10 +24,11 @@ from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
 from forgekit.extraction.statements import Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
-from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
+from forgekit.filing.archives import Incoming, arrival, of_compaction, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.insight.conventions import EXPLICIT, Mentions, Stage, correction, lives, observed, stated
+from forgekit.merge.merge import same_archive
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,

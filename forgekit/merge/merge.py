@@ -35,6 +35,7 @@ from forgekit.merge.revisions import ANSWERS
 from forgekit.model.entities import (
     COMPRESSION,
     FIELDS,
+    Archive,
     Candidate,
     CandidateStatus,
     Conflict,
@@ -57,6 +58,7 @@ from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import parts, section
 from forgekit.text import codec, edit, frontmatter
+from forgekit.text.secrets import redact
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)
@@ -343,6 +345,23 @@ def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[Transcrip
     return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
 
 
+def same_archive(one: Archive, other: Archive) -> bool:
+    """Say whether two texts differ in line ends, blank lines around them or redactions at most."""
+    return one.content_sha256 == other.content_sha256 or bare_text(one) == bare_text(other)
+
+
+def bare_text(archive: Archive) -> str:
+    """Return an archive's text without what does not tell it from another."""
+    return redact(archive.body).text.replace("\r\n", "\n").strip("\ufeff \t\r\n\v\f")
+
+
+def _archive_text(ours: Archive, theirs: Archive) -> tuple[Archive | None, bool]:
+    """Choose the shorter form of one text; a person chooses between two texts."""
+    if not same_archive(ours, theirs):
+        return None, True
+    return min(ours, theirs, key=lambda archive: (len(archive.body), archive.body)), False
+
+
 def _one_of_two_makers(
     ours: Note | Conversation | Topic, theirs: Note | Conversation | Topic
 ) -> tuple[Any, bool]:
@@ -361,6 +380,7 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
     (Kind.CONVERSATION, "essence"): _one_of_two_makers,
     (Kind.TOPIC, "digest"): _one_of_two_makers,
     (Kind.CONVENTION, "state"): _convention_state,
+    (Kind.ARCHIVE, "text"): _archive_text,
     (Kind.TRANSCRIPT, "text"): longer_text,
 }
 """Any other group that both sides changed is a conflict."""

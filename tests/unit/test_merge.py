@@ -420,6 +420,13 @@ def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
     ]
 
 
+def test_an_archive_in_two_forms_of_one_text_is_no_conflict() -> None:
+    short = put(A, content_sha256="1" * 64, body="a\nb")
+    for form in ("a\r\nb\r\n", "\ufeffa\nb\n", "\na\nb\n\n"):
+        merged = same(None, short, put(A, content_sha256="2" * 64, body=form))
+        assert (merged.entity, merged.conflicts) == (short, ())
+
+
 def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
     old = put(D, status=DecisionStatus.REVISED)
     successors = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3)}
