@@ -386,9 +386,9 @@ def refold(forge: Forge, sides: MergedSides) -> Outcome:
 
         for key, successors in sorted(sides.revised.items()):
             if isinstance(old := get(key), Decision):
-                decision, rivals = recorded(with_successors(old, successors), get)
-                if rivals:
-                    writes[key] = decision
+                decision, rivals, repetitions = recorded(with_successors(old, successors), get)
+                if rivals or repetitions:
+                    writes |= {one.id: one for one in (decision, *repetitions)}
                     out.explained[entity_path(decision)] = SUCCESSORS
                     out.rivals |= {one.id: one for one in rivals if get(one.id) is None}
         for entity in _reopened(ours.conflicts, get):

@@ -237,7 +237,7 @@ def _print_rivals(conflict: Conflict) -> None:
     if answers := section(conflict.body, ANSWERS):
         console.data(f"{name} was answered in different ways, and it is open again:\n{answers}")
     console.data(
-        f"{a} and {b} cannot both be followed: {conflict.nature}; neither is carried on until you choose: "
+        f"{a} against {b}: {conflict.nature}; neither is carried on until you choose: "
         f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
     )
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import cast
 
-from forgekit.ids import EntityId, is_id, pair_id
+from forgekit.ids import EntityId, is_id, match_key, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.conflicting_edits import FieldConflict, plain
 from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity, group_fields
@@ -33,31 +33,45 @@ ANSWERS = "Earlier answers"
 _SUCCESSOR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
-def recorded(old: Decision, get: Callable[[EntityId], Entity | None]) -> tuple[Decision, list[Conflict]]:
-    """Return a decision without the successors among its conflicting edits, and their conflicts.
+def recorded(
+    old: Decision, get: Callable[[EntityId], Entity | None]
+) -> tuple[Decision, list[Conflict], list[Decision]]:
+    """Return a decision without the successors among its conflicting edits, and what they come to.
 
     Args:
         old: as it was merged.
         get: returns an entity of the merged registry, or None.
+
+    A successor is in conflict with the one in the file; with the same text it is superseded by that one.
     """
     standing = get(old.superseded_by) if old.superseded_by else None
     rest, entries = conflicting_edits.taken(old.body)
     successors = {entry: get(successor) for entry in entries if (successor := _successor(entry)) is not None}
     others = {
-        entry: successor
+        entry: cast(Decision, successor)
         for entry, successor in successors.items()
         if _active(successor) and successor != standing
     }
-    if not _active(standing) or not others:
-        return old, []
+    if not isinstance(standing, Decision) or standing.status.ended or not others:
+        return old, [], []
     left = {
         entry
         for entry in entries.difference(others)
         if not entry.startswith(_WHERE) or len(others) < len(successors)
     }
-    return replace(old, body=conflicting_edits.put(rest, left)), [
-        _conflict(old, cast(Decision, standing), cast(Decision, other)) for other in others.values()
-    ]
+    rivals = [_conflict(old, standing, one) for one in others.values() if not same_text(standing, one)]
+    ended = [_repetition(one, standing) for one in others.values() if same_text(standing, one)]
+    return replace(old, body=conflicting_edits.put(rest, left)), rivals, ended
+
+
+def same_text(one: Decision, other: Decision) -> bool:
+    """Say whether two decisions say the same, letter case and final stop apart."""
+    return match_key(one.decision) == match_key(other.decision)
+
+
+def _repetition(one: Decision, standing: Decision) -> Decision:
+    body = with_section(one.body, SUPERSEDED, "Two clones recorded the same text.")
+    return replace(one, status=DecisionStatus.SUPERSEDED, superseded_by=standing.id, body=body)
 
 
 def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]) -> list[Conflict]:
@@ -81,6 +95,7 @@ def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | 
         there = {conflict.id for conflict in some}
         evidence = min(conflict.evidence for conflict in some)
         pairs = [pair for pair in combinations(sides, 2) if pair_id(pair[0].id, pair[1].id) not in there]
+        pairs = [pair for pair in pairs if not same_text(*pair)]
         out += [_between(low, high, nature, evidence) for low, high in pairs]
     return out
 

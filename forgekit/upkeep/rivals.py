@@ -101,7 +101,7 @@ def _pairs(
         each.items() for each in (*revised, successors_recorded(repository, tip, ()))
     ):
         if isinstance(old := get(key), Decision):
-            _, rivals = recorded(with_successors(old, given), get)
+            _, rivals, _ = recorded(with_successors(old, given), get)
             yield from ((old, rival) for rival in rivals if get(rival.id) is None)
 
 

@@ -184,7 +184,7 @@ def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path]
     name = short_id(Kind.CONFLICT, conflict["conflict_id"])
     assert conflict["nature"] == f"two revisions of {SHORT_A}"
     assert re.search(
-        rf"({b} and {c}|{c} and {b}) cannot both be followed: two revisions of {SHORT_A}; neither is carried "
+        rf"({b} against {c}|{c} against {b}): two revisions of {SHORT_A}; neither is carried "
         rf"on until you choose: `forgekit conflict resolve {name} --keep dec_\w+ --reason TEXT` "
         r"\(or dec_\w+\), or `scope`, or `dismiss`\n",
         ran.out,
@@ -204,6 +204,17 @@ def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path]
     assert tree(one) == tree(two)
     states = {row["decision"]: row["status"] for row in cli("decision", "list", "--json", root=two).json}
     assert sorted(states.values()) == ["active", "revised", "superseded"]
+
+
+def test_one_revision_made_twice_stays_in_force_once(pair: tuple[Path, Path], cli: Cli) -> None:
+    for root, at in zip(pair, ("2026-01-01", "2026-01-02"), strict=True):
+        assert cli("decision", "revise", SHORT_A, "Use B", "--at", at, root=root).code == 0
+    for root in (*pair, pair[0]):
+        assert cli("sync", root=root).code == 0
+    assert tree(pair[0]) == tree(pair[1])
+    states = [row["status"] for row in cli("decision", "list", "--json", root=pair[0]).json]
+    assert sorted(states) == ["active", "revised", "superseded"]
+    assert (cli("conflict", "list", "--json").json, cli("check").code) == ([], 0)
 
 
 def test_two_revisions_are_not_carried_on(pair: tuple[Path, Path], cli: Cli) -> None:
@@ -363,7 +374,7 @@ def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, P
     assert ran.code == 1
     (conflict,) = cli("conflict", "list", "--json", root=two).json
     assert conflict["nature"] == f"two revisions of {SHORT_A}"
-    assert f" cannot both be followed: two revisions of {SHORT_A}; neither is carried on until " in ran.out
+    assert f": two revisions of {SHORT_A}; neither is carried on until " in ran.out
     assert cli("check", root=two).code == 0
 
 
@@ -865,7 +876,7 @@ def test_a_verdict_that_two_clones_gave_in_different_ways_is_open_again(
     name, first, second = short_id(Kind.CONFLICT, clash.id), *(short_id(Kind.DECISION, d.id) for d in (a, b))
     assert ran.code == 1
     assert ran.out.splitlines()[-1] == (
-        f"{first} and {second} cannot both be followed: {clash.nature}; neither is carried on "
+        f"{first} against {second}: {clash.nature}; neither is carried on "
         f"until you choose: `forgekit conflict resolve {name} --keep {first} --reason TEXT` (or {second}), "
         "or `scope`, or `dismiss`"
     )

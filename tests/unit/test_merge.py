@@ -431,13 +431,28 @@ def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
     old = put(D, status=DecisionStatus.REVISED)
     successors = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3)}
     merged = same(D, *(put(old, superseded_by=key, revised_in=I4 if key == I2 else None) for key in (I2, I3)))
-    decision, (conflict,) = recorded(merged.entity, successors.get)
+    decision, (conflict,), _ = recorded(merged.entity, successors.get)
     assert decision == put(old, superseded_by=I2, revised_in=I4)
     assert (conflict.decision_a, conflict.decision_b, conflict.status) == (I2, I3, ConflictStatus.OPEN)
     assert conflict.nature == f"two revisions of {short_id(Kind.DECISION, I1)}"
-    assert recorded(merged.entity, {I2: successors[I2]}.get) == (merged.entity, [])
+    assert recorded(merged.entity, {I2: successors[I2]}.get) == (merged.entity, [], [])
     ended = {**successors, I3: put(successors[I3], status=DecisionStatus.INVALIDATED)}
-    assert recorded(merged.entity, ended.get) == (merged.entity, [])
+    assert recorded(merged.entity, ended.get) == (merged.entity, [], [])
+
+
+def test_of_two_revisions_with_one_text_one_stands() -> None:
+    old = put(D, status=DecisionStatus.REVISED)
+    texts = {I2: "One text", I3: "One text.", I4: "Another"}
+    every = {key: put(D, decision_id=key, decision=text) for key, text in texts.items()}
+    successors = {key: every[key] for key in (I2, I3)}
+    decision, rivals, [ended] = recorded(
+        same(D, *(put(old, superseded_by=key) for key in successors)).entity, successors.get
+    )
+    assert (decision, rivals) == (put(old, superseded_by=I2), [])
+    assert (ended.id, ended.status, ended.superseded_by) == (I3, DecisionStatus.SUPERSEDED, I2)
+    clash = put(X, nature=f"two revisions of {short_id(Kind.DECISION, I1)}", decision_b=I4)
+    known = [put(clash, conflict_id=pair_id(key, I4), decision_a=key) for key in successors]
+    assert completed(known, every.get) == []
 
 
 def test_a_reopened_verdict_holds_both_answers_and_what_else_a_person_wrote() -> None:
