@@ -73,8 +73,17 @@ def entry_of(kind: Kind, conflict: FieldConflict) -> str:
     """Return the losing value of a conflict as an entry."""
     if conflict.field != PREAMBLE and not conflict.field.startswith("## "):
         return quoted(conflict.field, line_of(kind, conflict))
-    name = "text before the first section" if conflict.field == PREAMBLE else conflict.field[3:]
-    return quoted(name, _LEFT_OUT if conflict.loser is None else str(conflict.loser))
+    return quoted(label_of(conflict.field), _LEFT_OUT if conflict.loser is None else str(conflict.loser))
+
+
+def label_of(field: str) -> str:
+    """Return what an entry calls a part of a body."""
+    return "text before the first section" if field == PREAMBLE else field.removeprefix("## ")
+
+
+def name_of(entry: str) -> str:
+    """Return the name of an entry, of a section or of a list."""
+    return entry.partition("\n")[0].removeprefix("### ") if "\n" in entry else entry.partition(":")[0]
 
 
 def line_of(kind: Kind, conflict: FieldConflict) -> str:
@@ -120,9 +129,9 @@ def listed(entity: Entity | None) -> set[str]:
 def fields_in_conflict(entity: Entity) -> list[str]:
     """Return the names in the headings of an entity's entries, sorted."""
     if entity.kind.quoted:
-        return sorted({text.partition(":")[0] for text in listed(entity)})
+        return sorted({name_of(entry) for entry in listed(entity)})
     texts = [text for name, text in parts(entity.body) if name == NAME]
-    names = {entry.partition("\n")[0].removeprefix("### ") for text in texts for entry in entries(text)}
+    names = {name_of(entry) for text in texts for entry in entries(text)}
     return sorted(names or {NAME}) if texts else []
 
 

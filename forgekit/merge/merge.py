@@ -11,7 +11,7 @@ the first among its conflicting edits. The merge driver and `forgekit sync` shar
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
@@ -25,8 +25,11 @@ from forgekit.merge.conflicting_edits import (
     FieldConflict,
     entries,
     entry_of,
+    fields_in_conflict,
+    label_of,
     line_of,
     listed,
+    name_of,
     put,
     quoted,
     taken,
@@ -95,10 +98,13 @@ class Ledger:
 
     Args:
         symmetric: whether the winner of a conflict follows from the values alone; else ours wins.
+        settled: names of the conflicting edits that both sides took out: where they left different values,
+            each chose, though one of them chose what was there.
     """
 
-    def __init__(self, *, symmetric: bool) -> None:
+    def __init__(self, *, symmetric: bool, settled: Collection[str] = ()) -> None:
         self.symmetric = symmetric
+        self.settled = settled
         self.conflicts: list[FieldConflict] = []
         self.overridden: list[FieldConflict] = []
 
@@ -203,6 +209,8 @@ def keyed(where: str, maps: Sides, ledger: Ledger, rule: Rule = _choose) -> dict
 
     def merged(key: str) -> Any:
         sides = Sides._make(side.get(key, ABSENT) for side in maps)
+        if label_of(where + key) in ledger.settled:
+            sides = sides._replace(base=ABSENT)
 
         def both() -> Any:
             if ABSENT in (sides.ours, sides.theirs):
@@ -224,7 +232,7 @@ def merge_fields(
     """Merge the fields that belong to no group; `where` is the prefix of their names in conflicts."""
 
     def merged(field: Field) -> Any:
-        sides = _values(field.name, entities)
+        sides = _values(field.name, entities, ledger)
         return settle(sides, lambda: _RULES[field.rule](where + field.name, sides, ledger))
 
     return {field.name: merged(field) for field in fields if not field.together}
@@ -242,7 +250,7 @@ def merge_groups(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:
 def _merge_group(
     names: tuple[str, ...], choose: Choice | None, entities: Sides, ledger: Ledger
 ) -> dict[str, Any]:
-    each = {name: _values(name, entities) for name in names}
+    each = {name: _values(name, entities, ledger) for name in names}
     sides = Sides._make(zip(*each.values(), strict=True))
 
     def chosen() -> Any:
@@ -260,11 +268,12 @@ def _merge_group(
     return dict(zip(names, settle(sides, chosen), strict=True))
 
 
-def _values(name: str, entities: Sides) -> Sides:
-    """Return one field of each; where there is no base, it is unset there."""
+def _values(name: str, entities: Sides, ledger: Ledger) -> Sides:
+    """Return one field of each; where there is no base, or both sides chose, it is unset there."""
     ours, theirs = getattr(entities.ours, name), getattr(entities.theirs, name)
     unset = () if () in (ours, theirs) else None
-    return Sides(unset if entities.base is None else getattr(entities.base, name), ours, theirs)
+    without = entities.base is None or name in ledger.settled
+    return Sides(unset if without else getattr(entities.base, name), ours, theirs)
 
 
 Choice = Callable[[Any, Any], tuple[Any, bool]]
@@ -408,7 +417,19 @@ def reconcile(base: E | None, ours: E | None, theirs: E | None) -> Merged[E]:
 
     Arguments and errors as of `merge`.
     """
-    return _merged(Sides(base, ours, theirs), Ledger(symmetric=True))
+    sides = Sides(base, ours, theirs)
+    return _merged(sides, Ledger(symmetric=True, settled=_settled(sides)))
+
+
+def _settled(sides: Sides) -> frozenset[str]:
+    """Return the names of the conflicting edits that both sides took out."""
+    if None in sides or not fields_in_conflict(sides.base):
+        return frozenset()
+    if sides.ours.kind.quoted:
+        before, *after = map(listed, sides)
+    else:
+        before, *after = (taken(side.body)[1] for side in sides)
+    return frozenset(map(name_of, before.difference(*after)))
 
 
 def _merged(sides: Sides, ledger: Ledger) -> Merged[Any]:

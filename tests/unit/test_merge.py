@@ -396,6 +396,21 @@ def test_entries_unite_and_a_person_takes_them_out() -> None:
     }
 
 
+def test_an_edit_that_two_people_settle_in_opposite_ways_is_in_conflict_again() -> None:
+    base = same(D, *(put(D, body=f"## Rationale\n\n{text}", epistemic_tier=tier) for text, tier in SIDES))
+    kept = put(base.entity, body=conflicting_edits.taken(base.entity.body)[0])
+    other = put(kept, body="## Rationale\n\nA", epistemic_tier=0.2)
+    assert (kept.rationale, kept.epistemic_tier) == ("B", 0.6)
+    merged = same(base.entity, kept, other)
+    assert merged.entity == base.entity
+    assert sorted(each.field for each in merged.conflicts) == ["## Rationale", "epistemic_tier"]
+    assert same(base.entity, other, other).entity == other
+    assert same(base.entity, base.entity, other).entity == other
+
+
+SIDES = (("A", 0.2), ("B", 0.6))
+
+
 def test_no_text_passes_for_structure_in_the_record() -> None:
     hostile = "## Context\n\na\n### title\n---\n~~~\n```"
     merged = same(put(D, body="x"), put(D, body="y"), put(D, body=hostile)).entity
