@@ -374,6 +374,20 @@ def twins(registry: Registry, given: CheckInput) -> Iterator[Problem]:
                 yield finding(project, "twin-project", message, "project_name", severity=Severity.WARNING)
 
 
+def recorded_twice(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find active decisions of one source with one text, which two clones recorded; among all only."""
+    texts: dict[object, list[Decision]] = defaultdict(list)
+    for one in registry.with_status(Decision, "active") if given.only is None else ():
+        texts[one.project_uuid, one.originated_in, match_key(one.decision)].append(one)
+    for group in texts.values():
+        first, *others = sorted(group, key=lambda one: (one.created_at, one.id))
+        known = short_id(Kind.DECISION, first.id)
+        for one in others:
+            message = f"says the same as {known}, and both are in force"
+            fix = f"`forgekit decision supersede {short_id(Kind.DECISION, one.id)} --by {known}` keeps one"
+            yield finding(one, "recorded-twice", message, "decision", fix, severity=Severity.WARNING)
+
+
 def canonical_texts(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find files that say the right thing in another form, among those whose text is given."""
     for entity in given.subjects(registry) if given.texts else ():
@@ -414,6 +428,7 @@ CHECKS: tuple[Callable[[Registry, CheckInput], Iterator[Problem]], ...] = (
     hidden_characters,
     no_secrets,
     twins,
+    recorded_twice,
     canonical_texts,
 )
 

@@ -26,6 +26,7 @@ from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.change import superseding
+from forgekit.checks import CheckInput, recorded_twice
 from forgekit.errors import (
     ForgeError,
     FormatError,
@@ -37,6 +38,7 @@ from forgekit.errors import (
 )
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
+from forgekit.git import driver
 from forgekit.git.commits import build_commit
 from forgekit.git.remote import Joined, Remote, commits_with, fetch, join, merges, push, unsent, upstream
 from forgekit.git.repository import Repository
@@ -91,6 +93,8 @@ class Synced:
         errors: in what came in, and in what was merged here and not pushed yet.
         held_back: whether something was not pushed for these errors.
         unsettled: all that hold conflicting edits, of this merge or an earlier one.
+        repeated: where decisions came in, all that two clones recorded in the same words.
+        uncommitted: files of the registry with uncommitted changes, which nobody gets.
     """
 
     remote: Remote
@@ -105,6 +109,8 @@ class Synced:
     errors: tuple[Problem, ...] = ()
     held_back: bool = False
     unsettled: tuple[Entity, ...] = ()
+    repeated: tuple[Problem, ...] = ()
+    uncommitted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,11 +193,30 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
             if theirs == before or attempt == ATTEMPTS - 1:
                 raise
     found = _report(remote, repository.tip(), outcomes, sent=sent)
+    found = replace(found, uncommitted=tuple(repository.changed_paths()))
     if dry_run or found.commit is None:
         return found
+    _register_driver(repository)
     came = _received(outcomes) | (_joined(repository, found.commit, theirs) if held_back else set())
-    left = tuple(unsettled(forge))
-    return replace(found, errors=_errors(forge, came), held_back=held_back, unsettled=left)
+    return replace(
+        found,
+        errors=_errors(forge, came),
+        held_back=held_back,
+        unsettled=tuple(unsettled(forge)),
+        repeated=_repeated(forge, came),
+    )
+
+
+def _register_driver(repository: Repository) -> None:
+    """Let git merge in this clone as a sync does, which needs no driver itself; `doctor` reports its lack."""
+    with contextlib.suppress(ForgeError):
+        if driver.is_missing(repository):
+            driver.register(repository)
+
+
+def _repeated(forge: Forge, came: Collection[str]) -> tuple[Problem, ...]:
+    """Return what two clones recorded in the same words, where a decision came in."""
+    return tuple(recorded_twice(forge.registry(), CheckInput())) if _ids(came, Kind.DECISION) else ()
 
 
 def _fetched_again(repository: Repository, remote: Remote, before: str | None) -> str | None:

@@ -188,8 +188,8 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
     for conflict in found.rivals:
         _print_rivals(conflict)
     _print_unsettled(found.unsettled)
-    for problem in found.errors:
-        console.data(f"error: {problem}")
+    for problem in (*found.errors, *found.repeated):
+        console.data(f"{problem.severity.value}: {problem}")
     came = f"{console.count(len(found.received), 'file')} {'would come' if dry_run else 'came'} in"
     if found.deleted:
         came += f", {len(found.deleted):,} {'would be ' if dry_run else ''}deleted"
@@ -197,6 +197,9 @@ def _print_sync(found: Synced, *, dry_run: bool) -> None:
     if found.held_back:
         sent = "not pushed: fix these errors, commit, then sync again"
     console.info(f"sync with {found.remote}: {came}, {sent}")
+    if found.uncommitted:
+        files = console.count(len(found.uncommitted), "uncommitted file")
+        console.info(f"not shared: {files} (see `git status`); commit, then sync again")
 
 
 def _print_merged(found: Synced) -> None:

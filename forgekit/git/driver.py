@@ -63,6 +63,11 @@ def register(program: Program) -> bool:
     return True
 
 
+def is_missing(program: Program) -> bool:
+    """Say whether no driver is registered in this clone, of this forgekit or another."""
+    return bool(program.attempt("config", "--local", "--get", _KEY).returncode)
+
+
 def lack(program: Program) -> str:
     """Say what this clone lacks for git to merge the registry's files, or return ""."""
     line = program.attempt("config", "--local", "--get", _KEY).stdout.decode("utf-8", "surrogateescape")

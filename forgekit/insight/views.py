@@ -782,6 +782,8 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "errors": [problem(p) for p in found.errors],
         "held_back": found.held_back,
         "unsettled": [entity.id for entity in found.unsettled],
+        "repeated": [problem(p) for p in found.repeated],
+        "uncommitted": list(found.uncommitted),
     }
 
 

@@ -20,7 +20,7 @@ from sample_entities import PROJECT, archive, conflict, conversation
 from forgekit import sharing as sync_module
 from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
-from forgekit.git import remote
+from forgekit.git import driver, remote
 from forgekit.git.repository import Repository
 from forgekit.model.entities import CompressionMode, DecisionStatus, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -533,6 +533,41 @@ def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, 
     assert "tags: [kept]" in (one / PATH_A).read_text(encoding="utf-8")
 
 
+def test_a_text_that_two_clones_recorded_is_named_until_one_is_superseded(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    for root, at in zip(pair, ("2026-01-01", "2026-01-02"), strict=True):
+        given = ("decision", "new", "Use B", "--project", USE_A.project_name, "--at", at)
+        assert cli(*given, root=root).code == 0
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    (command,) = re.findall(r"`forgekit (decision supersede dec_\w+ --by dec_\w+)` keeps one", ran.out)
+    assert ran.code == 0
+    assert f": decision: says the same as {command.split()[-1]}, and both are in force (" in ran.out
+    ran = cli("check", root=two)
+    assert (ran.code, ran.out.count("says the same")) == (0, 1)
+    assert cli(*command.split(), root=two).code == 0
+    assert "says the same" not in cli("check", root=two).out
+
+
+def test_uncommitted_files_are_counted(pair: tuple[Path, Path], cli: Cli) -> None:
+    (pair[0] / PATH_A).write_text((pair[0] / PATH_A).read_text("utf-8") + "\nMore.\n", encoding="utf-8")
+    assert cli("sync", root=pair[0]).err == (
+        "sync with origin/main: 0 files came in, nothing to push\n"
+        "not shared: 1 uncommitted file (see `git status`); commit, then sync again\n"
+    )
+
+
+def test_a_sync_registers_the_merge_driver_where_there_is_none(pair: tuple[Path, Path], cli: Cli) -> None:
+    assert driver.is_missing(Repository(pair[1]))
+    assert cli("sync", root=pair[1]).code == 0
+    assert driver.lack(Repository(pair[1])) == ""
+    git(pair[1], "config", "merge.forgekit.driver", "another")
+    assert cli("sync", root=pair[1]).code == 0
+    assert git(pair[1], "config", "merge.forgekit.driver") == "another\n"
+
+
 def test_a_deleted_file_is_called_so(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
     git(one, "rm", "--quiet", PATH_A)
@@ -589,6 +624,8 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
         "rivals": [],
         "errors": [],
         "held_back": False,
+        "repeated": [],
+        "uncommitted": [],
         "unsettled": [USE_A.id],
     }
 
