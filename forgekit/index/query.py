@@ -351,15 +351,8 @@ def opposed(db: sqlite3.Connection, found: Collection[Opposed] = ()) -> dict[Ent
 
 
 def conflicting(db: sqlite3.Connection) -> list[EntityId]:
-    """Return the entities that may hold conflicting edits of a merge: their text names such, sorted."""
-    query = """
-        SELECT id, kind FROM entity WHERE row IN (
-            SELECT rowid FROM words WHERE words MATCH 'body : "conflicting edits"'
-            UNION SELECT row FROM entity WHERE kind IN ('archive', 'transcript')
-                AND json_extract(fields, '$.conflicting_edits') IS NOT NULL
-            UNION SELECT row FROM entity WHERE kind = 'candidate' AND instr(body, '# Conflicting edits'))
-        ORDER BY id
-    """
+    """Return the entities that may hold conflicting edits of a merge, sorted."""
+    query = "SELECT e.id, e.kind FROM unsettled u JOIN entity e ON e.row = u.row ORDER BY e.id"
     return [checked_id(kind, key)[1] for key, kind in db.execute(query)]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit import __version__
 from forgekit.ids import EntityId, is_id, match_key
 from forgekit.index.database import DamageError, create
+from forgekit.merge import conflicting_edits
 from forgekit.model.kinds import Kind
 from forgekit.text.words import indexed, words
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Decision, Entity, Thread
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 10, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 11, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -55,6 +56,7 @@ CREATE TABLE standing (
 CREATE TABLE telling (
     word TEXT NOT NULL, row INTEGER NOT NULL, project TEXT, PRIMARY KEY (word, row)) WITHOUT ROWID;
 CREATE INDEX telling_row ON telling (row);
+CREATE TABLE unsettled (row INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{_TOKENIZER}');
 CREATE TABLE message (
     row INTEGER PRIMARY KEY, entity INTEGER NOT NULL, number INTEGER NOT NULL, speaker TEXT NOT NULL,
@@ -130,10 +132,13 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         _put_standing(db, row, entity, tier=entity.epistemic_tier, validated=entity.last_validated)
     elif isinstance(entity, Thread) and not entity.status.ended:
         _put_standing(db, row, entity, priority=entity.priority.value)
+    if conflicting_edits.HEADING in entity.body or conflicting_edits.KEY in entity.extra:
+        db.execute("INSERT INTO unsettled VALUES (?)", (row,))
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
-        body = entity.text if isinstance(entity, Note) else entity.body
-        texts = (row, indexed(title), indexed(body), indexed(names))
+        text = entity.text if isinstance(entity, Note) else entity.body
+        text = conflicting_edits.taken(text)[0] if conflicting_edits.HEADING in text else text
+        texts = (row, indexed(title), indexed(text), indexed(names))
         db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:
         _put_messages(db, row, entity)
@@ -179,6 +184,7 @@ def drop(db: sqlite3.Connection, row: int) -> None:
         db.execute("DELETE FROM reference WHERE row = ?", (row,))
         db.execute("DELETE FROM standing WHERE row = ?", (row,))
         db.execute("DELETE FROM telling WHERE row = ?", (row,))
+        db.execute("DELETE FROM unsettled WHERE row = ?", (row,))
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
         db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant
         db.execute("DELETE FROM message WHERE entity = ?", (row,))

@@ -10,6 +10,7 @@ import html
 import io
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from textwrap import indent
@@ -19,8 +20,9 @@ from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import NOTHING, Finding, Findings
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId
-from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.staleness import blocked_from_carrying, open_conflicts
 from forgekit.insight.views import Derived, listed_conflict_view
+from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import (
     Conflict,
     Convention,
@@ -181,7 +183,7 @@ def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
     about = f"tier {decision.tier_words}, {format_date(decision.created_at)}{state}"
     ending = f"{decision.status.value}: {decision.ending}" if decision.ending else ""
     remarks = tuple(filter(None, (decision.rationale, ending, *_added(decision))))
-    head = f"{short_id(decision.kind, decision.id)} ({about})"
+    head = f"{short_id(decision.kind, decision.id)} ({about}){unsettled(decision)}"
     return _Item(head, decision.decision, remarks, decision.id in opposed)
 
 
@@ -189,7 +191,7 @@ def _thread(thread: Thread) -> _Item:
     ended = thread.status.ended
     state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
-    head = f"{short_id(thread.kind, thread.id)} ({about})"
+    head = f"{short_id(thread.kind, thread.id)} ({about}){unsettled(thread)}"
     resolution = (thread.resolution,) if ended and thread.resolution else ()
     return _Item(head, thread.title, (*resolution, *_added(thread)))
 
@@ -274,13 +276,19 @@ def _escaped(text: str) -> str:
     return html.escape(HIDDEN.sub("", one_line(text)))
 
 
-def _madr(_: Registry, chosen: Sequence[Entity], __: Findings) -> str:
+def _madr(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     """Write each decision as a MADR 4 record; a comment before it names a file for it."""
     decisions = [entity for entity in chosen if isinstance(entity, Decision)]
-    return "\n".join(_madr_record(number, decision) for number, decision in enumerate(decisions, 1))
+    disputes = defaultdict(list)
+    for conflict in open_conflicts(registry):
+        for side in conflict.sides:
+            disputes[side].append(f"In an open conflict, {short_id(conflict.kind, conflict.id)}")
+    return "\n".join(
+        _madr_record(number, decision, disputes[decision.id]) for number, decision in enumerate(decisions, 1)
+    )
 
 
-def _madr_record(number: int, decision: Decision) -> str:
+def _madr_record(number: int, decision: Decision, disputes: Iterable[str]) -> str:
     slug = re.sub(r"[^a-z0-9]+", "-", decision.decision.casefold()).strip("-")[:60] or "decision"
     states = {"active": "accepted", "revised": "superseded", "invalidated": "rejected"}
     status = states.get(decision.status.value, decision.status.value)
@@ -297,8 +305,9 @@ def _madr_record(number: int, decision: Decision) -> str:
         f"## Context and Problem Statement\n\n{_text(decision.context) or '(not recorded)'}\n",
         "## Considered Options\n\n" + "\n".join(f"* {option}" for option in options) + "\n",
         f'## Decision Outcome\n\nChosen option: "{chosen}"{because}\n',
-        f"## More Information\n\n{name} of {quote(decision.project_name)}, tier {decision.tier_words}",
-        *(f"\n{_text(text)}" for text in _added(decision)),
+        f"## More Information\n\n{name} of {quote(decision.project_name)}, tier {decision.tier_words}"
+        + unsettled(decision),
+        *(f"\n{_text(text)}" for text in (*disputes, *_added(decision))),
     ]
     return "\n".join(lines) + "\n"
 

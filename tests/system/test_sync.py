@@ -967,6 +967,7 @@ def test_an_unsettled_edit_is_marked_and_goes_into_no_revision(pair: tuple[Path,
     mark = "Use A [TWO VERSIONS OF epistemic_tier, NOT SETTLED]"
     assert mark in cli("prepare-compression", "--project", USE_A.project_name).out
     assert mark in cli("context", "use a").out
+    assert "Both sides of a merge" not in cli("search", "because").out + cli("ask", "Why use A?").out
     new = cli("decision", "revise", SHORT_A, "Use A twice").out.strip()
     assert "Conflicting edits" not in cli("show", new).out
 

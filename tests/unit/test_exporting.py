@@ -125,6 +125,17 @@ def test_a_madr_record_has_the_sections_of_the_template() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["markdown", "madr", "html"])
+def test_a_document_says_what_is_not_settled(form: str) -> None:
+    edits = "## Conflicting edits\n\n### epistemic_tier\n\n    epistemic_tier: 0.2"
+    one, other = decision("Keep rows", A, body=edits), decision("Drop rows", A)
+    fight = conflict(one, other)
+    page = export(Registry.of([PROJECT, A, one, other, fight]), form)
+    assert page.count("[TWO VERSIONS OF epistemic_tier, NOT SETTLED]") == 1
+    assert page.lower().count("in an open conflict") == 2
+    assert form != "madr" or short_id(fight.kind, fight.id) in page
+
+
 def test_a_chart_shows_no_hidden_character() -> None:
     marked = conversation("a\u202eb\u200bc")
     chart = export(Registry.of([PROJECT, marked, B, edge(marked, B)]), "mermaid")
