@@ -163,6 +163,9 @@ def _git(root: Path) -> Iterator[Diagnosis]:
         yield Diagnosis("identity", f"{who.name} <{who.email}>", good=True)
     except RepositoryError as e:
         yield Diagnosis("identity", str(e))
+    if repository.attempt("config", "--type=bool", "commit.gpgSign").stdout.strip() == b"true":
+        message = "commit.gpgSign is set, and no commit that forgekit makes is signed"
+        yield Diagnosis("signing", message, "`git commit --amend --no-edit -S` signs the last one", good=True)
     yield from _attributes(repository)
     if lack := driver.lack(repository):
         yield Diagnosis("driver-missing", lack, "run `forgekit init` here")

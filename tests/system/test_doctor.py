@@ -106,6 +106,12 @@ def test_a_sound_registry_has_nothing_to_mend(root: Path, cli: Cli) -> None:
     assert not (root / ".git" / "forgekit-backups").exists()
 
 
+def test_signing_that_is_asked_for_is_said_not_to_be_done(root: Path, cli: Cli) -> None:
+    git(root, "config", "commit.gpgSign", "true")
+    ran = cli("doctor", root=root)
+    assert "ok   signing: commit.gpgSign is set, and no commit that forgekit makes is signed\n" in ran.out
+
+
 def test_hand_edits_are_kept_in_the_copy_and_named(root: Path, cli: Cli) -> None:
     path = path_of(root, ROWS)
     edit(root, ROWS, "decision: Keep rows", "decision: [Keep rows")
