@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
+from forgekit.git import driver
 from forgekit.git.commits import index_fault
 from forgekit.git.publish import Places, is_dead, read_journal
 from forgekit.git.repository import Repository, present
@@ -76,6 +77,10 @@ TEXTS = {
     "deleted-file": (
         "is committed, and missing from the work tree",
         "`git restore PATH` brings it back; `git rm PATH` deletes it for good",
+    ),
+    "attributes-lost": (
+        "lacks lines of forgekit: in a clone git may change line ends or merge by lines",
+        "`forgekit init` puts them back",
     ),
     "archive-deleted": (
         "a commit deletes it, and archives are write-once; only `git revert` of what filed it takes one back",
@@ -248,6 +253,8 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
         yield replace(problem, fix=problem.fix.partition(";")[0]) if _is_archive(path) else problem
     yield from _deleted_archives(repository, {name for _, names in found for name in names})
     yield from _harmful_attributes(repository)
+    if not set((_text(repository.root / ".gitattributes") or "").splitlines()).issuperset(driver.RULES):
+        yield _damage("attributes-lost", ".gitattributes", Severity.WARNING)
     rows = (row.partition("\t") for row in _names(repository, "ls-files", "--stage", "-z", "--", *TOPS))
     tracked = {path: mode.split(" ")[0] for mode, _, path in rows}
     yield from (_damage("gitlink", path) for path, mode in tracked.items() if mode == "160000")

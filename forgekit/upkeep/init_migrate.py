@@ -51,7 +51,10 @@ def initialise(folder: Path, options: WriteOptions = COMMITTED) -> Initialised:
     made = _ensure_repository(root, dry_run=options.dry_run)
     store = Store(root)
     trailers = (("Forgekit-Op", "init"),)
-    change = Change(files=wanted(root), subject="init: start a registry", trailers=trailers)
+    needed = wanted(root)
+    # A registry that is one already lacks what somebody deleted.
+    subject = "init: start a registry" if SETTINGS_FILE in needed else f"init: restore {', '.join(needed)}"
+    change = Change(files=needed, subject=subject, trailers=trailers)
     outcome = store.commit(lambda: change, dry_run=options.dry_run, no_commit=options.no_commit)
     registered = not options.dry_run and driver.register(store.repository)
     return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)

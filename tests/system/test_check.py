@@ -58,6 +58,16 @@ def test_an_archive_that_a_commit_deletes_is_reported_unless_its_filing_is_undon
     assert problems(root) == ()
 
 
+def test_lost_attributes_are_reported_and_restored(root: Path, cli: Cli) -> None:
+    git(root, "rm", "--quiet", ".gitattributes")
+    git(root, "commit", "--quiet", "--message", "tidy")
+    [found] = problems(root)
+    assert (found.code, found.severity) == ("attributes-lost", Severity.WARNING)
+    assert cli("init", root=root).code == 0
+    assert git(root, "log", "-1", "--format=%s") == "init: restore .gitattributes\n"
+    assert problems(root) == ()
+
+
 def test_a_registry_without_its_folders_is_reported(root: Path) -> None:
     shutil.rmtree(root / "registry")
     shutil.rmtree(root / "archives")
