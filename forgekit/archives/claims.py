@@ -969,7 +969,7 @@ def restated(claim: Claim) -> Claim:
     if claim.values.get("reworded"):
         revises = (*claim.values.get("revises", ()), claim.local_id)
         return replace(claim, values={**claim.values, "revises": revises})
-    if not text and kind in ("D", "T") and claim.values.get("status") is not None:
+    if not text and kind in ("D", "T") and OWN_FIELDS[kind] & {n for n, v in claim.values.items() if v}:
         return replace(claim, values={**claim.values, "scope": Scope.INHERITED, "restated": True})
     state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
     if not isinstance(state, (DecisionStatus, ThreadStatus)):
