@@ -28,10 +28,13 @@ from forgekit.model.entities import (
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement, with_earlier_resolution, with_section
+from forgekit.text.words import likeness
 from forgekit.times import Instant
 
 _ITEM_LIMIT = 300
 _ITEMS_LIMIT = 50
+_SAME = 0.6
+"""From which likeness on two reasons are one."""
 
 R = TypeVar("R", DecisionRecord, ThreadRecord)
 
@@ -76,6 +79,12 @@ class History(Generic[R]):
         """The statements in order of event time."""
         return sorted(self.statements, key=lambda s: (s[0].compressed_at, s[0].id))
 
+    def drop_ends_before_return(self) -> None:
+        """Drop the ends of a decision after which an archive says that it is in force again."""
+        back = [archive.compressed_at for archive, r in self.statements if getattr(r, "reinstated", False)]
+        last = max(back, default=None)
+        self.ends[:] = [end for end in self.ends if last is None or end.at >= last]
+
     @property
     def validated(self) -> list[Instant]:
         """Times at which a decision was stated as in force, or carried."""
@@ -91,7 +100,9 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
     status = end.status if end else DecisionStatus.ACTIVE
     created = first.timestamp if first.timestamp is not None else origin.compressed_at
     records = [record for _, record in history.statements]
-    rationale = next((r.rationale for r in records if r.rationale), "")
+    in_force = [r for _, r in history.by_time if not (r.status and r.status.ended)]
+    reasons = [record.rationale for record in records if record.rationale]
+    rationale = _told(record.rationale for record in in_force) or next(iter(reasons), "")
     body = with_section("", "Rationale", rationale)
     body = with_section(body, "Context", next((r.context for r in records if r.context), ""))
     last = end.archive.id if end else ""
@@ -212,6 +223,15 @@ def manual_thread(entry: Thread, history: History[ThreadRecord] | None) -> Threa
 
 def _conversation_ids(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
     return tuple(sorted({archive.conversation_id for archive in archives}))
+
+
+def _told(texts: Iterable[str]) -> str:
+    """Return the texts, a paragraph each, but for those that one before says in nearly the same words."""
+    kept: list[str] = []
+    for text in filter(None, texts):
+        if all(likeness(text, other) < _SAME and text not in other for other in kept):
+            kept.append(text)
+    return "\n\n".join(kept[:_ITEMS_LIMIT])
 
 
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:

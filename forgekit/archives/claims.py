@@ -617,12 +617,15 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
 def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
     """Return the status that a text begins with, and note what it replaces or what replaced it."""
     status = parse_decision_status(text)
-    doubtful = status is None or (status is DecisionStatus.INVALIDATED and ids)
+    doubtful = status in (None, DecisionStatus.ACTIVE) or (status is DecisionStatus.INVALIDATED and ids)
     meaning = meaning_of(text, "D", is_state=True) if doubtful else None
-    if meaning == "superseded":
+    if meaning == "reinstated":
+        claim.values["reinstated"] = True
+    if meaning == "superseded" and status is not DecisionStatus.ACTIVE:
         status = DecisionStatus.SUPERSEDED
     elif status is None and meaning is not None:
-        status = DecisionStatus.ACTIVE if meaning == "revised" else DecisionStatus(meaning)
+        in_force = meaning in ("revised", "reinstated")
+        status = DecisionStatus.ACTIVE if in_force else DecisionStatus(meaning)
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
         claim.values["superseded_by"] = ids[0]
     elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
@@ -947,7 +950,7 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
     if meaning == "revised":
         new = new_text(text, kind)
         return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}
-    status = DecisionStatus(meaning)
+    status = DecisionStatus.ACTIVE if meaning == "reinstated" else DecisionStatus(meaning)
     series = series_of(local_id)
     others = [
         each
@@ -958,9 +961,15 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
     return {
         "scope": Scope.INHERITED,
         "status": status,
+        "reinstated": meaning == "reinstated",
         "rationale": behind_state(text, "D") if status.ended else "",
         "superseded_by": others[0] if others and status is DecisionStatus.SUPERSEDED else None,
     }
+
+
+def _given(claim: Claim) -> set[str]:
+    """Return the names of the fields of a claim that are not empty."""
+    return {name for name, value in claim.values.items() if value not in (None, "", ())}
 
 
 def restated(claim: Claim) -> Claim:
@@ -969,7 +978,7 @@ def restated(claim: Claim) -> Claim:
     if claim.values.get("reworded"):
         revises = (*claim.values.get("revises", ()), claim.local_id)
         return replace(claim, values={**claim.values, "revises": revises})
-    if not text and kind in ("D", "T") and OWN_FIELDS[kind] & {n for n, v in claim.values.items() if v}:
+    if not text and kind in ("D", "T") and _given(claim) & {"status", *OWN_FIELDS[kind]}:
         return replace(claim, values={**claim.values, "scope": Scope.INHERITED, "restated": True})
     state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
     if not isinstance(state, (DecisionStatus, ThreadStatus)):

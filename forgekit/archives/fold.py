@@ -44,14 +44,13 @@ from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, P
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
-from forgekit.text.words import shared
+from forgekit.text.words import likeness, shared
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
 LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
-_WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W\u2e80-\u9fff\uac00-\ud7af]+")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
 _LEAST_ALIKE, _ALIKE, _NEVER_ALIKE = 0.3, 0.6, 2.0
 """How like two texts under one id must be to be of one record: where others are, and where none is known."""
@@ -134,12 +133,6 @@ def _adds_words(known: str, text: str) -> bool:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(match_key(text)))
-
-
-def likeness(a: str, b: str) -> float:
-    """Return the share of the words of the longer text that the other has; a wide character is a word."""
-    one, other = ({*_WORD_OR_WIDE.findall(match_key(text))} for text in (a, b))
-    return len(one & other) / max(len(one), len(other), 1)
 
 
 def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
@@ -379,7 +372,8 @@ class _Fold:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""
         kind = _kind_of(record)
         index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
-        held, own = _held(lineage, record.local_id), record.entity is None and record.scope is Scope.OWN
+        held = _held(lineage, record.local_id) or index.named(record.entity) or EntityId("")
+        own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
         is_about_it = own and known and text != record.local_id and not abbreviates(known, text)
         meaning = state_said(text, kind) if is_about_it else ""
@@ -389,7 +383,9 @@ class _Fold:
         self.note(archive, record.line, "read-as-state", message)
         fields = became(meaning, text, kind, record.local_id)
         named = {"text" if kind == "D" else "title": fields.pop("text", known)}
-        silent = {key: value for key, value in fields.items() if key == "scope" or not getattr(record, key)}
+        ended = record.status is not None and record.status.ended
+        said = {"scope"} if ended else {"scope", "status", "reopened"}
+        silent = {key: value for key, value in fields.items() if key in said or not getattr(record, key)}
         return replace(record, **named, **silent)
 
     def least_likeness(
@@ -455,7 +451,7 @@ class _Fold:
             named = held if abbreviates(old, text) or likeness(old, text) >= alike else None
         if (
             named is None
-            or record.local_id in record.revises
+            or (record.local_id in record.revises and record.status is not DecisionStatus.REVISED)
             or index.projects[named] != archive.project_uuid
             or index.by_key.get(match_key(text))
         ):
@@ -469,7 +465,8 @@ class _Fold:
         message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)
         status = None if revised else record.status
-        new = replace(record, entity=None, status=status, revises=(*record.revises, record.local_id))
+        revises = tuple(dict.fromkeys((*record.revises, record.local_id)))
+        new = replace(record, entity=None, status=status, revises=revises)
         silent = {
             name: value
             for name, value in self.fields_of(named).items()
@@ -489,9 +486,14 @@ class _Fold:
                 "governs": known.governs,
                 "dependencies": tuple(short_id(Kind.DECISION, each) for each in known.dependencies) or None,
             }
-        names = ("tier", "tier_token", "rationale", "alternatives", "governs", "tags", "dependencies")
-        last = history.statements[-1][1] if history is not None and history.statements else None
-        return {name: getattr(last, name) for name in names} if last is not None else {}
+        if history is None or not history.statements:
+            return {}
+        archive, last = history.statements[-1]
+        names = ("tier", "tier_token", "rationale", "alternatives", "governs", "tags")
+        # A local id of that archive may be another record's in the one of the new version.
+        meant = (self.visible[archive.id].get(key_of(name)) for name in last.dependencies or ())
+        needed = tuple(short_id(Kind.DECISION, each) for each in meant if each in self.decisions.index.texts)
+        return {**{name: getattr(last, name) for name in names}, "dependencies": needed or None}
 
     def match(
         self,
@@ -637,6 +639,8 @@ class _Fold:
             self.decisions.histories[me].references.add(target)
         for me, target in (reference.ends for reference in blockers):
             self.threads.histories[me].references.add(target)
+        for history in self.decisions.histories.values():
+            history.drop_ends_before_return()
         for old, end in remove_successor_cycles(self.decisions.histories):
             names = [short_id(Kind.DECISION, key) for key in (old, end.successor) if key]
             self.note_cycle(end.archive, end.line, names[0], "is replaced by", names[1])

@@ -69,6 +69,7 @@ _TAIL = re.compile(
 _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
+_ARROW_TO = re.compile(r"(?:->|=>|\u2192)\s*[*_`]*")
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
 _WIDE_NUMBER = re.compile(r"(?<=[\u3040-\u9fff\uac00-\ud7af])(?=\d)")
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
@@ -186,12 +187,18 @@ def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
     """Take the strike through a title, which says that it ended, and what is behind it."""
     struck = _STRUCK.fullmatch(text)
     rest = struck["rest"].strip() if struck else ""
+    arrow = _ARROW_TO.match(rest)
     if struck and (
-        not rest or rest[0] in "\u2014\u2013-:([*\u2705\u2713\u2714" or _ended(rest, kind) is not None
+        not rest
+        or arrow
+        or rest[0] in "\u2014\u2013-:([*\u2705\u2713\u2714"
+        or _ended(rest, kind) is not None
     ):
         notes = fields_of_note(rest.strip(" \u2014\u2013-:()[]*"), kind)
+        if arrow and LOCAL_ID.match(ascii_of(rest), arrow.end()) and kind == "D":
+            notes = {"status": "superseded", "superseded_by": rest[arrow.end() :].strip(" *_`.")}
         if not notes and kind == "T":
-            notes = (_tail(f"x \u2014 {rest.lstrip(' -:')}") or ("", {}))[1]
+            notes = (_tail(f"x \u2014 {rest[arrow.end() if arrow else 0 :].lstrip(' -:')}") or ("", {}))[1]
         fields.update({k: v for k, v in notes.items() if k not in fields})
         fields.setdefault("status", "resolved" if kind == "T" else "rejected")
         return struck["text"].strip().removesuffix(":")

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 CLASSES = {
-    "D": ("none", "active", "superseded", "invalidated", "revised"),
+    "D": ("none", "active", "reinstated", "superseded", "invalidated", "revised"),
     "T": ("none", "open", "reopened", "resolved", "blocked", "abandoned", "superseded"),
 }
 """What a phrase may say of a kind; `none` is a text of its own."""

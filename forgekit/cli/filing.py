@@ -16,7 +16,7 @@ from forgekit.model.problem import Severity
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
-    from forgekit.filing.archives import FiledArchive, SyncReport
+    from forgekit.filing.archives import FiledArchive, Overruled, SyncReport
     from forgekit.filing.conversations import IngestReport
     from forgekit.forge import Forge, WriteOptions
     from forgekit.ids import EntityId
@@ -159,13 +159,20 @@ def _records(report: SyncReport) -> Iterator[str]:
     for kind in (Kind.DECISION, Kind.THREAD):
         written = [*_of(report.created, kind), *_of(report.changed, kind)]
         for entity in sorted(written, key=lambda each: (each.id in replaced, each.local_id or "")):
-            now, old = _state(entity), _state(replaced[entity.id]) if entity.id in replaced else None
+            before = replaced.get(entity.id)
+            now, old = _state(entity), _state(before) if before else None
+            if before and _why(before) not in ("", _why(entity)):
+                now[1][:] = [f"other {each}" if each in ("reason", "resolution") else each for each in now[1]]
             if now != old:
                 name = entity.local_id or short_id(kind, entity.id)
-                before = f"{old[0]} -> " if old and old[0] != now[0] else ""
+                was = f"{old[0]} -> " if old and old[0] != now[0] else ""
                 more = f"  [{', '.join(now[1])}]" if now[1] else ""
                 words = console.one_line(entity.title)[:_WORDS]
-                yield f"{'~' if old else '+'} {name}  {before}{now[0]}  {words}{more}"
+                yield f"{'~' if old else '+'} {name}  {was}{now[0]}  {words}{more}"
+
+
+def _why(entity: Decision | Thread) -> str:
+    return str(getattr(entity, "rationale", None) or getattr(entity, "resolution", None) or "")
 
 
 def _state(entity: Decision | Thread) -> tuple[str, list[str]]:
@@ -189,17 +196,24 @@ def _state(entity: Decision | Thread) -> tuple[str, list[str]]:
 
 def _remarks(filed: FiledArchive) -> Iterator[str]:
     for item in filed.overruled:
-        thread = item.thread
-        where = f" in {short_id(Kind.CONVERSATION, thread.resolved_in)}" if thread.resolved_in else ""
-        yield (
-            f"{item.local_id} is shown open in {filed.archive.compression_tag}; it was {thread.status.value} "
-            f"{format_date(thread.updated_at)}{where}: the registry is kept"
-        )
+        yield _overruled(item, filed.archive.compression_tag)
     for problem in filed.problems[:_ARCHIVE_PROBLEMS]:
         place = f"{filed.archive.compression_tag}: {'line ' if problem.line else ''}"
         yield f"{problem.severity.value}: {place}{problem}"
     if len(filed.problems) > _ARCHIVE_PROBLEMS:
         yield f"... and {len(filed.problems) - _ARCHIVE_PROBLEMS} more; --json shows all"
+
+
+def _overruled(item: Overruled, tag: str) -> str:
+    """Return what an archive shows of what has ended, and that the registry keeps it so."""
+    from forgekit.model.entities import Decision
+
+    entity, name = item.entity, item.local_id
+    if isinstance(entity, Decision):
+        return f"{name} is shown active in {tag}; it is {entity.status.value}: the registry is kept"
+    where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
+    ended = f"{entity.status.value} {format_date(entity.updated_at)}{where}"
+    return f"{name} is shown open in {tag}; it was {ended}: the registry is kept"
 
 
 def ingest(call: Call) -> None:

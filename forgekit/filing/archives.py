@@ -27,7 +27,15 @@ from forgekit.ids import EntityId, match_key
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import bare_text, same_archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path
+from forgekit.model.entities import (
+    Archive,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
@@ -69,10 +77,10 @@ class Incoming:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overruled:
-    """A thread that the archive shows open although it has ended."""
+    """A thread or decision that the archive shows open, or in force, although it has ended."""
 
     local_id: str
-    thread: Thread
+    entity: Thread | Decision
 
 
 class Coverage(NamedTuple):
@@ -513,13 +521,18 @@ def _report(
     written = {entity.id: entity for entity in decided.folded.changes.writes}
     mentions = decided.folded.after.mentions
     overruled = []
-    for record in text.threads:
-        key = mentions.get((archive.id, record.local_id))
-        thread = written.get(key) or decided.ours.get(key) if key else None
-        open_here = record.status in {None, ThreadStatus.OPEN}
-        ended_here = isinstance(thread, Thread) and thread.resolved_in == archive.conversation_id
-        if isinstance(thread, Thread) and thread.status.ended and open_here and not ended_here:
-            overruled.append(Overruled(local_id=record.local_id, thread=thread))
+    shown = [each.local_id for each in text.threads if each.status in {None, ThreadStatus.OPEN}]
+    shown += [each.local_id for each in text.decisions if each.status is DecisionStatus.ACTIVE]
+    for local_id in shown:
+        key = mentions.get((archive.id, local_id))
+        known = written.get(key) or decided.ours.get(key) if key else None
+        ended = isinstance(known, (Thread, Decision)) and known.status.ended
+        here = archive.conversation_id in (
+            getattr(known, "resolved_in", ""),
+            getattr(known, "revised_in", ""),
+        )
+        if isinstance(known, (Thread, Decision)) and ended and not here:
+            overruled.append(Overruled(local_id=local_id, entity=known))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
     doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.tagged)] if new else []
     return FiledArchive(

@@ -659,7 +659,11 @@ def _filed(item: Any) -> Json:
         **_of(item, "new decisions threads artifacts"),
         "coverage": item.coverage._asdict(),
         "overruled": [
-            {"local_id": o.local_id, "thread_id": o.thread.id, "status": o.thread.status.value}
+            {
+                "local_id": o.local_id,
+                f"{o.entity.kind.value}_id": o.entity.id,
+                "status": o.entity.status.value,
+            }
             for o in item.overruled
         ],
         "problems": [problem(p) for p in item.problems],

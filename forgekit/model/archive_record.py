@@ -47,6 +47,7 @@ class DecisionRecord:
         turn: where in the conversation it was made.
         timestamp: None where the archive gives none.
         inherited_from: the tag it was inherited from, where the archive names one.
+        reinstated: the archive states that the decision had ended and is in force again.
         revises: local ids (or short ids) that this decision replaces.
         superseded_by: the local id (or short id) that replaced this one.
         governs: path patterns and names of components that it is about.
@@ -65,6 +66,7 @@ class DecisionRecord:
     tier: float | None = None
     tier_token: str | None = None
     status: DecisionStatus | None = None
+    reinstated: bool = False
     turn: int | None = None
     timestamp: Instant | None = None
     inherited_from: str | None = None

@@ -28,6 +28,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 _WORD = re.compile(r"[^\W_]+")
+_WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W_\u2e80-\u9fff\uac00-\ud7af]+")
 
 
 @cache
@@ -68,6 +69,12 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) > 3:
             return word.removesuffix(ending)
     return word.removesuffix("e") if len(word) > 3 else word
+
+
+def likeness(a: str, b: str) -> float:
+    """Return the share of the words of the longer text that the other has; a wide character is a word."""
+    one, other = ({*_WORD_OR_WIDE.findall(text.casefold())} for text in (a, b))
+    return len(one & other) / max(len(one), len(other), 1)
 
 
 def shared(a: str, b: str) -> list[str]:

@@ -129,9 +129,7 @@ def test_an_id_that_is_not_known_or_reads_otherwise_is_named_with_its_line() -> 
             (12, "thr_aaaaaaaaaaaa", UNKNOWN, "write it as `T001: ...` if it is new"),
         )
     ]
-    assert [str(problem) for problem in text.problems] == [
-        f"13: {T001} is named but no record of it could be read (write it as `- {T001}: ...` with its words)"
-    ]
+    assert (text.problems, [each.local_id for each in text.updates]) == ((), [T001])
 
 
 def test_a_decision_named_by_its_id_with_more_words_is_a_new_version() -> None:
