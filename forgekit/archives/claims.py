@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -29,8 +30,9 @@ from forgekit.archives.labels import (
     leading,
     letters,
     priority_in,
+    priority_of,
 )
-from forgekit.archives.states import behind_state, meaning_of, new_text, state_said
+from forgekit.archives.states import behind_state, first_clause, meaning_of, new_text, state_said
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -40,6 +42,7 @@ from forgekit.model.archive_record import (
     PossibleRecord,
     Scope,
     ThreadRecord,
+    Update,
 )
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus, band
 from forgekit.model.fields import TurnRange
@@ -394,6 +397,7 @@ class ClaimList:
         unnumbered: (line, kind, raw fields, number) of records without an id, under a label.
         documents: every YAML mapping, for the metadata in it.
         possible: what may be records and waits for a person.
+        updates: what data says became of a parent's records.
         tagged: ids of the records of which the tagger read something.
     """
 
@@ -402,6 +406,7 @@ class ClaimList:
     unnumbered: list[tuple[int, str, Mapping[str, Any], Any]] = field(default_factory=list)
     documents: list[Mapping[str, Any]] = field(default_factory=list)
     possible: list[PossibleRecord] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
     tagged: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -970,6 +975,26 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
 def _given(claim: Claim) -> set[str]:
     """Return the names of the fields of a claim that are not empty."""
     return {name for name, value in claim.values.items() if value not in (None, "", ())}
+
+
+def rated(text: str, kind: str) -> dict[str, Any]:
+    """Return the tier or priority that a sentence gives a parent's record, and that it is about one.
+
+    It names two (`from medium to high`), the last of which counts, or one beside a label.
+    """
+    clause = first_clause(text) or text
+    words = re.findall(r"[^\W\d_]+", clause)
+    name = {"T": "priority", "D": "tier"}[kind]
+    is_labelled = any(field_named(word, kind) in (name, "confidence") for word in words)
+    if kind == "T":
+        found = [value for word in words if (value := priority_of(word))]
+        is_said = len(found) > 1 or (found and is_labelled)
+        return {"scope": Scope.INHERITED, "priority": found[-1]} if is_said else {}
+    numbers = re.findall(r"\d+(?:[.,]\d+)?\s?%?", clause) if is_labelled else []
+    with suppress(ValueError):
+        tier, token = parse_tier(numbers[-1]) if numbers else (None, None)
+        return {"scope": Scope.INHERITED, "tier": tier, "tier_token": token} if numbers else {}
+    return {}
 
 
 def restated(claim: Claim) -> Claim:

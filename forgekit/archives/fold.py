@@ -36,10 +36,17 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import became, key_of, kind_of, references
+from forgekit.archives.claims import became, key_of, kind_of, rated, references
 from forgekit.archives.states import state_said
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
-from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
+from forgekit.model.archive_record import (
+    ArchiveText,
+    DecisionRecord,
+    Family,
+    Scope,
+    ThreadRecord,
+    Update,
+)
 from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.problem import Problem, Severity
@@ -334,28 +341,33 @@ class _Fold:
     ) -> Iterator[DecisionRecord | ThreadRecord]:
         """Yield a record for each line that says what became of one of a parent's."""
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
+        is_waiting = archive.id in {each.id for each, _ in self.ancestry.waiting}
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
             held = _held(lineage, name) or self.decisions.index.named(name) or self.threads.index.named(name)
-            kind = "D" if held in self.decisions.index.texts else "T"
-            meaning = state_said(update.text, kind)
-            if not held and archive.id not in {each.id for each, _ in self.ancestry.waiting}:
+            if key not in own and held:
+                own.add(key)
+                record = self.of_update(update, held)
+                if record is None:  # it is listed, and nothing is said of it
+                    self.own[archive.id][name] = held
+                else:
+                    yield record
+            elif key not in own and not is_waiting:
                 message = f"{name} has no words of its own, and no parent has it; it was left out"
                 self.note(archive, update.line, "unknown-id", message, "write its text behind the id")
-            elif not held or key in own:
-                continue
-            elif not meaning:  # it is listed, and nothing is said of it
-                self.own[archive.id][name] = held
-            else:
-                own.add(key)
-                short = {"entity": name} if is_short(name) else {}
-                given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short}
-                fields = became(meaning, update.text, kind, name)
-                known = (self.decisions if kind == "D" else self.threads).index.texts[held]
-                if kind == "D":
-                    yield DecisionRecord(**{"text": known, **given, **fields})
-                else:
-                    yield ThreadRecord(**{"title": known, **given, **fields})
+
+    def of_update(self, update: Update, held: EntityId) -> DecisionRecord | ThreadRecord | None:
+        """Return the record that says what an update does, None where it says nothing that is known."""
+        kind = "D" if held in self.decisions.index.texts else "T"
+        meaning, name = state_said(update.text, kind), update.local_id
+        fields = rated(update.text, kind) | (became(meaning, update.text, kind, name) if meaning else {})
+        short = {"entity": name} if is_short(name) else {}
+        given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short, **fields}
+        if not fields:
+            return None
+        if kind == "D":
+            return DecisionRecord(**{"text": self.decisions.index.texts[held], **given})
+        return ThreadRecord(**{"title": self.threads.index.texts[held], **given})
 
     def with_old_id(self, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
@@ -412,20 +424,28 @@ class _Fold:
         return _LEAST_ALIKE if same > others else _ALIKE if alike >= others else _NEVER_ALIKE
 
     def with_remark(self, archive: Archive, record: R, lineage: Sequence[LocalIds], alike: float) -> R:
-        """Return a record that shows a parent's as ended, in other words, with these as the reason of it."""
+        """Return a record whose words are a remark on a parent's record of its id as one about that.
+
+        So are other words where it is shown as ended, and those that no rule read as a record where the
+        archive goes on with its parent's ids.
+        """
         kind, status = _kind_of(record), record.status
         index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
         known, text = index.texts.get(_held(lineage, record.local_id), ""), _made(archive, record)[1]
         is_own = record.scope is Scope.OWN and not (record.entity or getattr(record, "revises", None))
-        is_own = is_own and status not in (None, DecisionStatus.REVISED)
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
         is_known = is_like or match_key(text) in index.by_key
-        if not known or not is_own or is_known or alike == _NEVER_ALIKE or not (status and status.ended):
+        ended = bool(status and status.ended)
+        is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE)
+        is_new = status is DecisionStatus.REVISED or alike == _NEVER_ALIKE or not is_remark
+        if not known or not is_own or is_known or is_new:
             return record
-        message = f"{record.local_id}: “{text[:60]}” was read as why it is {status.value}"
+        what = f"why it is {status.value}" if status and ended else "a remark"
+        message = f"{record.local_id}: “{text[:60]}” was read as {what}"
         self.note(archive, record.line, "read-as-state", message)
         title, reason = ("text", "rationale") if kind == "D" else ("title", "resolution")
-        told: dict[str, Any] = {title: known, reason: getattr(record, reason) or text}
+        name = reason if ended else {"D": "context", "T": "content"}[kind]
+        told: dict[str, Any] = {title: known, name: getattr(record, name) or text}
         return replace(record, scope=Scope.INHERITED, **told)
 
     def with_old_title(self, record: ThreadRecord, lineage: Sequence[LocalIds], alike: float) -> ThreadRecord:

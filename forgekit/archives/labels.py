@@ -163,6 +163,12 @@ def colour_in(text: str) -> Priority | None:
     return next((_COLOURS[c] for c in text if c in _COLOURS), None)
 
 
+def priority_of(word: str) -> Priority | None:
+    """Return the priority that a word is, None for any other word."""
+    found, rest = leading(word, _PRIORITIES)
+    return found if not rest else None
+
+
 def priority_in(text: str) -> Priority | None:
     """Return the priority that a text names: a word, a colour, or a number of stars."""
     found, _ = leading(text, _PRIORITIES)

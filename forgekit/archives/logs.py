@@ -35,8 +35,9 @@ from forgekit.archives.document import Document, read_document
 from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, parted, quotes, state_of_label
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
+from forgekit.archives.states import state_said
 from forgekit.errors import FormatError
-from forgekit.model.archive_record import Family
+from forgekit.model.archive_record import Family, Update
 from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.model.rules import one_line
 from forgekit.text.frontmatter import Located, load_yaml
@@ -288,6 +289,8 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
         listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
         if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):
             _take(found, name, value, family, carried=inherited)
+        elif isinstance(value, Mapping) and not inherited and (kind := _kind_of_codes(value)):
+            _take(found, name, value, family, carried=False, listed=kind)
         elif isinstance(value, Mapping):
             _walk(found, value, family, carried=inherited)
         elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
@@ -298,6 +301,12 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
                 found.warn(
                     "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
                 )
+
+
+def _kind_of_codes(value: Mapping[str, Any]) -> str:
+    """Return the kind of the items in a mapping whose keys are all ids, "" for any other mapping."""
+    is_keyed = value and all(_is_code(key) and isinstance(item, Mapping) for key, item in value.items())
+    return _kind_of_items(list(value.values())) if is_keyed else ""
 
 
 def _kind_of_items(value: list[Any]) -> str:
@@ -318,34 +327,73 @@ def _take(
     found: ClaimList, name: str, value: Any, family: Family, *, carried: bool, listed: str = ""
 ) -> None:
     listed = listed or next((kind for kind in "DTA" if lists_kind(name, kind)), "")
-    status = state_of_label(name, listed) if listed in ("D", "T") else None
+    if isinstance(value, Mapping) and listed in ("D", "T") and not carried and _is_by_state(value):
+        for state, part in value.items():
+            _take(found, fold(parted(state)), part, family, carried=False, listed=listed)
+        return
+    state = _state_of_list(name, listed)
     for local_id, item in _records(value):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
         kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or listed
-        if not isinstance(item, Mapping):
-            if not text_of(item) or LOCAL_ID.fullmatch(str(item).strip()):
-                continue
-            text, raw = annotated(text_of(item), kind or "D", clauses=True)
-            raw, unknown = {"text": text, **raw}, dict[str, Any]()
-        else:
-            raw, unknown = named_fields(item, kind or "D")
-            raw.pop("local_id", None)
-            if "text" not in raw and (
-                first := next((k for k, v in unknown.items() if isinstance(v, str)), "")
-            ):
-                raw["text"] = unknown.pop(first)
-        if status is not None:
-            raw.setdefault("status", status.value)
+        if not isinstance(item, Mapping) and _is_id(item):
+            found.updates.append(Update(local_id=str(item).strip(), line=line or 1, text=name))
+            continue
+        raw, unknown = _fields_of(item, kind or "D")
+        if not raw:
+            continue
+        raw |= {"status": state, **raw} if state else {}
         if unknown and kind in ("D", "T") and not carried:
             keep_unknown(found, local_id, unknown, raw, kind, line)
         if kind and re.fullmatch(r"[^\W_][\w .-]{0,39}", local_id):
             make_claim(found, local_id, raw, line, family, kind=kind, carried=carried)
-        elif listed and not local_id:
-            number = item.get("number") if isinstance(item, Mapping) else None
-            found.unnumbered.append((line, listed, raw, number))
         else:
-            what = f"the id {local_id[:40]!r}" if local_id else "no id"
-            found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
+            _take_unnamed(found, name, (local_id, listed, line), item, raw)
+
+
+def _take_unnamed(
+    found: ClaimList, name: str, place: tuple[str, str, int], item: Any, raw: Mapping[str, Any]
+) -> None:
+    """Number a record without an id, and report one with an id that is none.
+
+    `place` are its id, the kind that its list has, and its line.
+    """
+    local_id, listed, line = place
+    if listed and not local_id:
+        number = item.get("number") if isinstance(item, Mapping) else None
+        found.unnumbered.append((line, listed, raw, number))
+    else:
+        what = f"the id {local_id[:40]!r}" if local_id else "no id"
+        found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
+
+
+def _state_of_list(name: str, kind: str) -> str:
+    """Return the state that the name of a list gives its records, "" for none."""
+    if kind not in ("D", "T"):
+        return ""
+    state = state_of_label(name, kind)
+    return str(state.value) if state is not None else state_said(name, kind)
+
+
+def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a record, and those whose labels are not known; no fields for an empty one."""
+    if not isinstance(item, Mapping):
+        text, raw = annotated(text_of(item), kind, clauses=True)
+        return ({"text": text, **raw} if text_of(item) else {}), {}
+    raw, unknown = named_fields(item, kind)
+    raw.pop("local_id", None)
+    first = next((name for name, value in unknown.items() if isinstance(value, str)), "")
+    if "text" not in raw and first:
+        raw["text"] = unknown.pop(first)
+    return raw or {"text": ""}, unknown
+
+
+def _is_id(item: Any) -> bool:
+    return LOCAL_ID.fullmatch(str(item).strip()) is not None or _is_code(item)
+
+
+def _is_by_state(value: Mapping[str, Any]) -> bool:
+    """Say whether a mapping parts a list of records by their state: `open: [...]`, `closed: [...]`."""
+    return bool(value) and all(isinstance(each, list) and not _is_id(key) for key, each in value.items())
 
 
 _VAGUE = (None, "full_context_ref", "ignored")
@@ -365,7 +413,7 @@ def _records(value: Any) -> Iterator[tuple[str, Any]]:
                 (v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""
             ):
                 yield given, {k: v for k, v in item.items() if v != given}
-            elif item and all(LOCAL_ID.fullmatch(key) for key in item):
+            elif item and all(map(_is_id, item)):
                 for key, inner in item.items():
                     line = getattr(inner, "line", getattr(item, "line", 0))
                     fields = inner if isinstance(inner, Mapping) else {"text": inner}

@@ -269,7 +269,7 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split a bracket between an id and its title into text that is no field, and fields."""
-    inner = text.strip(" ()[]\uff08\uff09")
+    inner = text.strip(" `()[]\uff08\uff09")
     if fields := fields_of_note(inner, kind):
         return "", fields
     parts = [part.strip() for part in _parts(inner)]

@@ -89,7 +89,7 @@ def _read(document: Document) -> ArchiveText:
     records.read_records(page)
     records.read_sentences(page)
     names_parent = bool(metadata.parents_of(page, metadata.collect(page, usable), usable, None))
-    updates = records.read_updates(page) if names_parent else []
+    updates = [*found.updates, *(records.read_updates(page) if names_parent else ())]
     taken = set(page.taken)
     if is_log_alone:
         unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
@@ -107,7 +107,7 @@ def _read(document: Document) -> ArchiveText:
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     if parents and not names_parent:
-        updates = records.read_updates(page)
+        updates += records.read_updates(page)
     merged = claim_rules.join(found, found.claims)
     if parents:
         merged = [claim_rules.restated(claim) for claim in merged]
@@ -136,7 +136,7 @@ def _read(document: Document) -> ArchiveText:
         decisions=decisions,
         threads=threads,
         artifacts=artifacts,
-        updates=tuple(updates),
+        updates=tuple(updates) if parents else (),
         carried=carried,
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),

@@ -37,6 +37,7 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
+    rated,
     references,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
@@ -63,7 +64,7 @@ _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>
 _START = re.compile(
     rf"#?(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
     rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
-    r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
+    r"(?P<notes>\s*`?[(\[][^()\[\]]{1,160}[)\]]`?)?"
     r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*"
     r"|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}(?:\s?:)?|\s{2,}|(?=\s|$)|(?<=[\])]))"
     r"\s*(?P<title>.*)$",
@@ -96,6 +97,7 @@ _AND_ID = re.compile(
 _BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={_DECOR.pattern}#?{_ANY_ID})")
 _NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
 _ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
 _NEAR_START, _FEW_WORDS = 24, 12
 _LISTED_LINES = 40
 _BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\uff1a\u3011\uff09"
@@ -817,7 +819,8 @@ def read_updates(page: Page) -> list[Update]:
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
         said = {kind: state_said(text, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or (nodes and nodes[at].level == 0))
-        if known & {*map(key_of, ids)} or not (is_listed or _is_said(text, said.values())):
+        is_said = _is_said(text, said.values()) or any(rated(text, kind) for kind in kinds)
+        if known & {*map(key_of, ids)} or not (is_listed or is_said):
             continue
         new = new_text(text, "D") if said.get("D") == "revised" and len(ids) == 1 else ""
         if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
@@ -830,7 +833,8 @@ def read_updates(page: Page) -> list[Update]:
 
 def _is_said(text: str, states: Iterable[str]) -> bool:
     """Say whether a sentence is one of a state: that something goes on is said in a few words."""
-    return any(states) and (len(text.split()) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
+    words = _SENTENCE_END.split(text, maxsplit=1)[0].split()
+    return any(states) and (len(words) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
 
 
 def _has_words(text: str) -> bool:

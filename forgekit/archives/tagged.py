@@ -50,6 +50,7 @@ from forgekit.archives.layout import (
     with_lists,
     with_series,
 )
+from forgekit.archives.notes import fields_of_note
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -69,6 +70,8 @@ _LISTS = {
 _REFERS = {"revises": "rev", "superseded_by": "by", "dependencies": "dep"}
 """What a span that names records is, by the field that its label names."""
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
+_NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_RATED = ("tier", "confidence", "priority")
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
@@ -351,6 +354,7 @@ def _register(
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
     if state and not any(span.tag in ("state", "by", "res") for span in each.fields):
         raw["status"] = str(state.value)
+    raw = _noted(page.document.lines[each.words.line - 1], each, kind) | raw
     if kind == "T":
         raw = _marked(page.document.lines[each.words.line - 1], raw, has_state=bool(each.all("state")))
     if left:
@@ -369,6 +373,13 @@ def _register(
         make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
         page.found.unnumbered.append((each.words.line, kind, raw, place))
+
+
+def _noted(line: str, each: Found, kind: str) -> dict[str, Any]:
+    """Return the tier and the priority in the brackets before the words of a record: `E1 (level 2)`."""
+    before = line[: each.words.column]
+    notes = [fields_of_note(match[1], kind) for match in _NOTE.finditer(before)]
+    return {name: value for note in notes for name, value in note.items() if name in _RATED}
 
 
 def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:
