@@ -6,5 +6,5 @@ Order of reading: `document` (Markdown structure), `logs`, `records`, `notes`; `
 records as a block.
 """
 
-READER_VERSION = "19"
+READER_VERSION = "20"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

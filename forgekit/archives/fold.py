@@ -437,7 +437,7 @@ class _Fold:
         is_known = is_like or match_key(text) in index.by_key
         ended = bool(status and status.ended)
         is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE)
-        is_new = status is DecisionStatus.REVISED or alike == _NEVER_ALIKE or not is_remark
+        is_new = getattr(status, "value", "") == "revised" or alike == _NEVER_ALIKE or not is_remark
         if not known or not is_own or is_known or is_new:
             return record
         what = f"why it is {status.value}" if status and ended else "a remark"

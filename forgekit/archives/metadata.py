@@ -58,6 +58,8 @@ _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
 _SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+")
+_ALIGNED = re.compile(r"([^\W\d_][^\W\d_ ]*(?: [^\W\d_]+){0,2})(?: {2,}|\t+)(?=\S)(.+)$", re.DOTALL)
+"""`PARENT     The first round`: a label and its value in columns."""
 _ORDER = re.compile(r"#(\d{1,4})")
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
@@ -288,9 +290,11 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
     """Add the facts of a line; return whether it has a label."""
     start = next((n for n, c in enumerate(node.text[:12]) if not (is_symbol(c) or c.isspace())), 0)
     text, labelled = node.text[start:], False
+    if aligned := _ALIGNED.match(text):
+        text, labelled = f"{aligned[1]}: {aligned[2]}", True
     for part in _SEVERAL.split(text):
         match = LABEL.match(ascii_of(part.lstrip("- ")))
-        marked = node.kind == "item" or (match is not None and match["mark"] != "")
+        marked = node.kind == "item" or bool(aligned) or (match is not None and match["mark"] != "")
         lead, pairs = split_labels(
             part.strip().lstrip("*_") if part.startswith("*") and not part.startswith("**") else part, ""
         )

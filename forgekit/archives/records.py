@@ -817,18 +817,28 @@ def read_updates(page: Page) -> list[Update]:
         ids, text = _ids_before(sentence)
         nodes, at = places.get(first, ((), 0))
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
-        said = {kind: state_said(text, kind) for kind in kinds}
-        is_listed = not _has_words(text) and (len(ids) > 1 or (nodes and nodes[at].level == 0))
-        is_said = _is_said(text, said.values()) or any(rated(text, kind) for kind in kinds)
+        line = text.partition("\n")[0]  # fields of a record may stand on the next ones
+        line = line if _has_words(line) else one_line(text)
+        said = {kind: state_said(line, kind) for kind in kinds}
+        is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
+        is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
         if known & {*map(key_of, ids)} or not (is_listed or is_said):
             continue
-        new = new_text(text, "D") if said.get("D") == "revised" and len(ids) == 1 else ""
+        is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
+        new = new_text(one_line(text), "D") if is_new else ""
         if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
             page.taken.update(range(first, first + sentence.count("\n") + 1))
             found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
     return found
+
+
+def _is_alone(nodes: Sequence[Node], at: int) -> bool:
+    """Say whether a line goes on no paragraph, and nothing behind it belongs to it."""
+    behind = nodes[at + 1] if at + 1 < len(nodes) else None
+    attached = behind is not None and behind.level > 0 and behind.line == nodes[at].last + 1
+    return bool(nodes) and nodes[at].level == 0 and not nodes[at].children and not attached
 
 
 def _is_said(text: str, states: Iterable[str]) -> bool:

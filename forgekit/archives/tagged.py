@@ -568,7 +568,7 @@ def _alike(words: set[str], others: set[str]) -> bool:
 
 def _id_of(each: Found) -> str:
     """Return a record's id, in the shape of an id if its line holds one there."""
-    return ascii_of(each.id).strip("#[]().:* ") if each.id else ""
+    return ascii_of(each.id).partition(" [")[0].partition(" (")[0].strip("#[]().:* ") if each.id else ""
 
 
 def _kind_of(each: Found) -> str:

@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"19": "317b7c3791a3d6d874e6f019ccbecc039eac4d47fc40702113f396700b96d13a"}
+READ = {"20": "e8c5b91a9121bca0362ac28f99fc9b3d6154726b848b6921cd420b9fbbdf2026"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
