@@ -91,7 +91,7 @@ _SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
 _ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
 _UPDATED = re.compile(rf"#?({_ANY_ID})")
 _AND_ID = re.compile(
-    rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)"
+    rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)?"
     rf"{_DECOR.pattern}({_ANY_ID})"
 )
 _BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={_DECOR.pattern}#?{_ANY_ID})")
@@ -123,6 +123,7 @@ class Page:
     Attributes:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
+        several: those of them that name several and make none.
         seen: each id in the own lines: its first line, and whether a line begins with it.
         unread: first lines of the tables that look like records and are none.
         understood: how the message of each problem begins that the tagger solved, and the line of its record,
@@ -133,6 +134,7 @@ class Page:
     document: Document
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
+    several: set[int] = field(default_factory=set)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
     understood: set[tuple[int | None, str]] = field(default_factory=set)
@@ -301,7 +303,8 @@ class _Reader:
         """Say whether what looks like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         if sep in ("", ",") and _GOES_ON.match(title):
-            self.page.taken.add(node.line)  # a sentence that names several, and makes none of them
+            self.page.taken.add(node.line)
+            self.page.several.add(node.line)  # a sentence that names several, and makes none of them
             return False
         listed, weak = kind in above.lists, _WEAK.fullmatch(match["id"]) is not None
         boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
@@ -776,11 +779,12 @@ def read_sentences(page: Page) -> None:
                     make_claim(page.found, match["id"], raw, line, Family.PROSE)
 
 
-def _paragraphs(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield first line and text of each stretch of plain lines that belongs to no record."""
+def _paragraphs(page: Page, also: Collection[int] = ()) -> Iterator[tuple[int, str]]:
+    """Yield first line and text of each stretch of plain lines that belongs to no record, or is in `also`."""
     stretch: list[Node] = []
     for node in (*page.document.nodes, Node("", -1, -1)):
-        plain = node.kind in ("line", "item") and node.line not in page.taken and page.speaks(node)
+        free = node.line not in page.taken or node.line in also
+        plain = node.kind in ("line", "item") and free and page.speaks(node)
         if stretch and (not plain or node.line != stretch[-1].line + 1):
             yield stretch[0].line, "\n".join(each.text for each in stretch)[:LINE_LIMIT]
             stretch = []
@@ -822,7 +826,8 @@ def read_updates(page: Page) -> list[Update]:
         said = {kind: state_said(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
         is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
-        if known & {*map(key_of, ids)} or not (is_listed or is_said):
+        told = known | {key_of(each.local_id) for each in found}
+        if told & {*map(key_of, ids)} or not (is_listed or is_said):
             continue
         is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
@@ -853,7 +858,7 @@ def _has_words(text: str) -> bool:
 
 def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
     """Yield first line and text of what begins with an id and is of no record, up to the next such."""
-    for first, text in _paragraphs(page):
+    for first, text in _paragraphs(page, page.several):
         starts = [match.end() for match in _BEGINS.finditer(ascii_of(text))]
         for start, end in pairwise([*starts, len(text)]):
             yield first + text.count("\n", 0, start), text[start:end].strip()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from fold_archives import archive, decision, the_decision, the_thread, thread
 
+from forgekit.archives.claims import rated
 from forgekit.archives.fold import fold
 from forgekit.archives.read import read_archive
 from forgekit.archives.states import meaning_of, new_text
 from forgekit.model.archive_record import Scope
-from forgekit.model.entities import Decision, DecisionStatus, ThreadStatus
+from forgekit.model.entities import Decision, DecisionStatus, Priority, ThreadStatus
 
 PARENT = archive(
     "PARENT",
@@ -171,3 +172,93 @@ def test_what_was_overturned_by_another_has_a_successor() -> None:
 def test_shares_without_a_sign(said: str, tier: float) -> None:
     [record] = read_archive(f"## Decisions\n\n### D1: Retain her\n- Confidence: {said}\n").decisions
     assert record.tier == tier
+
+
+def told(*lines: str) -> str:
+    return f"{HEAD}## Since then\n" + "".join(f"{line}\n" for line in lines)
+
+
+def test_several_ids_before_one_state_are_all_in_it() -> None:
+    read = read_archive(
+        told(
+            "D001, D002 and D004 still hold.",
+            "\u3010D5\u3011\u306fD7\u306b\u7f6e\u304d\u63db\u3048\u3089\u308c\u305f\u3002",
+        )
+    )
+    assert [(each.local_id, each.text) for each in read.updates] == [
+        *((name, "still hold.") for name in ("D001", "D002", "D004")),
+        ("D5", "\u306fD7\u306b\u7f6e\u304d\u63db\u3048\u3089\u308c\u305f\u3002"),
+    ]
+
+
+def test_the_state_of_the_next_line_is_not_that_of_a_new_record() -> None:
+    read = read_archive(told("- D005 (new, tier 0.4): Print a poster", "- D003: withdrawn"))
+    assert [(d.local_id, d.text, d.status) for d in read.decisions] == [
+        ("D005", "Print a poster", DecisionStatus.ACTIVE),
+        ("D003", "", DecisionStatus.INVALIDATED),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name", "value"),
+    [
+        ("goes from medium to high: the film is lost.", "T", "priority", Priority.HIGH),
+        ("now has priority low", "T", "priority", Priority.LOW),
+        ("moves from Tier 2 to [Tier 1]; the wording stays", "D", "tier", 0.9),
+        ("passe du niveau 2 au niveau 1", "D", "tier", 0.9),
+    ],
+)
+def test_a_sentence_may_rate_a_parent_s_record_anew(text: str, kind: str, name: str, value: object) -> None:
+    assert rated(text, kind)[name] == value
+
+
+@pytest.mark.parametrize("text", ["asks the high school", "is at home on level ground", "costs 2 more"])
+def test_other_words_rate_nothing(text: str) -> None:
+    assert [rated(text, kind) for kind in "DT"] == [{}, {}]
+
+
+DATA = """
+decisions:
+  carried_forward: [D001]
+  superseded: [{id: D002, superseded_by: D004, reason: Twelve updates a day}]
+  new: [{id: D004, text: Cache the feed for one hour}]
+threads:
+  closed: [{id: T001, answer: The city}, {id: T002, status: abandoned}]
+"""
+
+
+def test_lists_of_data_by_state_give_it_to_their_records() -> None:
+    read = read_archive(f"{HEAD}```yaml{DATA}```\n")
+    assert [(d.local_id, d.status, d.superseded_by) for d in read.decisions] == [
+        ("D002", DecisionStatus.SUPERSEDED, "D004"),
+        ("D004", None, None),
+    ]
+    assert [(t.local_id, t.status, t.resolution) for t in read.threads] == [
+        ("T001", ThreadStatus.RESOLVED, "The city"),
+        ("T002", ThreadStatus.ABANDONED, ""),
+    ]
+    assert [(each.local_id, each.text) for each in read.updates] == [("D001", "carried forward")]
+
+
+def test_a_colour_and_a_bracket_before_the_words_rate_a_record_of_any_id() -> None:
+    lines = "## Decisions\n\n**E1 (level 1)** \u2013 Mow twice a year.\n\n## Open\n\n"
+    lines += "\U0001f9f5 **F1** \U0001f534 Who closes the road?\n"
+    read = read_archive(f"# A\n\n{lines}")
+    assert [(d.local_id, d.tier) for d in read.decisions] == [("E1", 0.9)]
+    assert [(t.local_id, t.priority) for t in read.threads] == [("F1", Priority.HIGH)]
+
+
+def test_labels_in_columns_are_facts_of_the_archive() -> None:
+    head = "TITLE      After the ferry\nTABLE      Tom, Lin\nPROJECT    Salt Crown\n"
+    head += "PARENT     The first sessions (2025-09-14)\n"
+    read = read_archive(f"{head}\n## Decisions\n\n- D1: Magic fails there\n")
+    assert (read.project, read.inherits_from) == ("Salt Crown", ("The first sessions (2025-09-14)",))
+
+
+def test_a_struck_text_with_an_arrow_is_replaced_by_what_it_shows() -> None:
+    [record] = read_archive(f"{HEAD}## Decisions\n\n- ~~D003: Show it on the quay~~ \u2192 D004\n").decisions
+    assert (record.text, record.status, record.superseded_by) == (
+        "Show it on the quay",
+        DecisionStatus.SUPERSEDED,
+        "D004",
+    )

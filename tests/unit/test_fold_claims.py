@@ -17,7 +17,7 @@ from fold_archives import (
 from forgekit.archives.ancestry import unique_pairs
 from forgekit.archives.fold import fold
 from forgekit.ids import conversation_id, project_id
-from forgekit.model.entities import Conflict, DecisionStatus, Priority, ThreadStatus
+from forgekit.model.entities import Conflict, Decision, DecisionStatus, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
 
@@ -237,3 +237,114 @@ def test_what_is_superseded_and_replaced_in_one_archive_has_a_successor() -> Non
     new = archive("NEW", "2026-03-09", *records)
     found = fold([new])
     assert the_decision(found, new, "D001").superseded_by == the_decision(found, new, "D002").id
+
+
+def test_nearly_the_same_words_under_a_parent_s_id_are_a_new_version() -> None:
+    first = archive(
+        "FIRST",
+        "2026-03-01",
+        decision("D1", "The ceiling is 16,500 with taxes", dependencies=("D2",)),
+        decision("D2", "We pay in cash"),
+    )
+    child = archive(
+        "CHILD", "2026-03-08", decision("D1", "The ceiling is 17,800 with taxes"), inherits_from=("FIRST",)
+    )
+    found = fold([first, child])
+    old, new = the_decision(found, first, "D1"), the_decision(found, child, "D1")
+    assert (old.status, old.superseded_by) == (DecisionStatus.REVISED, new.id)
+    assert (new.status, new.dependencies) == (DecisionStatus.ACTIVE, (found.mentions[first[0].id, "D2"],))
+
+
+def test_an_archive_that_numbers_anew_revises_nothing() -> None:
+    first = archive(
+        "FIRST",
+        "2026-03-01",
+        *(
+            decision(f"D{n}", text)
+            for n, text in enumerate(
+                ("Rows are sorted by key", "Logs are kept for a year", "Nobody works on Friday"), 1
+            )
+        ),
+    )
+    new = (
+        decision("D1", "Rows are sorted by day"),
+        decision("D2", "The roof is of copper"),
+        decision("D3", "Bread costs five euros"),
+    )
+    found = fold([first, archive("CHILD", "2026-03-08", *new, inherits_from=("FIRST",))])
+    assert [e.status.value for e in found.entities.values() if isinstance(e, Decision)] == ["active"] * 6
+
+
+def test_other_words_of_an_ended_record_are_why_it_ended() -> None:
+    first = archive(
+        "FIRST",
+        "2026-03-01",
+        thread("T1", "Who owns the coordinates?"),
+        decision("D1", "Show it on the quay"),
+    )
+    child = archive(
+        "CHILD",
+        "2026-03-08",
+        thread("T1", "the harbour authority", status=ThreadStatus.RESOLVED),
+        decision("D1", "phones work on board", status=DecisionStatus.INVALIDATED),
+        inherits_from=("FIRST",),
+    )
+    found = fold([first, child])
+    asked, told = the_thread(found, first, "T1"), the_decision(found, first, "D1")
+    assert (asked.status, asked.resolution) == (ThreadStatus.RESOLVED, "the harbour authority")
+    assert (told.status, "phones work on board" in told.body) == (DecisionStatus.INVALIDATED, True)
+    assert [e.title for e in found.entities.values() if isinstance(e, (Decision, Thread))] == [
+        told.title,
+        asked.title,
+    ]
+
+
+def test_words_with_a_parent_s_id_in_brackets_are_that_record() -> None:
+    first = archive(
+        "FIRST", "2026-03-01", decision("D1", "Serve GTFS"), decision("D2", "Cache it for an hour")
+    )
+    child = archive(
+        "CHILD", "2026-03-08", decision("D1", "Cache it for an hour (was D2)"), inherits_from=("FIRST",)
+    )
+    found = fold([first, child])
+    assert found.mentions[child[0].id, "D1"] == found.mentions[first[0].id, "D2"]
+    assert the_decision(found, first, "D1").status is DecisionStatus.ACTIVE
+
+
+def test_a_decision_that_is_in_force_again_is_so_until_it_ends_again() -> None:
+    ended = DecisionStatus.INVALIDATED
+    back: dict[str, object] = {"status": DecisionStatus.ACTIVE, "reinstated": True}
+    first = archive("FIRST", "2026-03-01", decision("D1", "Show it on the quay"))
+    days: list[tuple[str, str, dict[str, object]]] = [
+        ("TWO", "2026-03-02", {"status": ended}),
+        ("THREE", "2026-03-03", back),
+        ("FOUR", "2026-03-04", {"status": ended}),
+    ]
+    later = [
+        archive(tag, day, decision("D1", "Show it on the quay", **more), inherits_from=("FIRST",))
+        for tag, day, more in days
+    ]
+    states = [the_decision(fold([first, *later[:n]]), first, "D1").status.value for n in range(4)]
+    assert states == ["active", "invalidated", "active", "invalidated"]
+
+
+def test_another_reason_stands_below_the_first_one() -> None:
+    first = archive(
+        "FIRST", "2026-03-01", decision("D1", "Show it on the quay", rationale="No signal at sea.")
+    )
+    child = archive(
+        "CHILD",
+        "2026-03-02",
+        decision("D1", "Show it on the quay", rationale="The crew asked for it."),
+        inherits_from=("FIRST",),
+    )
+    again = archive(
+        "AGAIN",
+        "2026-03-03",
+        decision("D1", "Show it on the quay", rationale="no signal at sea"),
+        inherits_from=("CHILD",),
+    )
+    assert (
+        the_decision(fold([first, child, again]), first, "D1").rationale
+        == "No signal at sea.\n\nThe crew asked for it."
+    )
