@@ -253,7 +253,11 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
         yield replace(problem, fix=problem.fix.partition(";")[0]) if _is_archive(path) else problem
     yield from _deleted_archives(repository, {name for _, names in found for name in names})
     yield from _harmful_attributes(repository)
-    if not set((_text(repository.root / ".gitattributes") or "").splitlines()).issuperset(driver.RULES):
+    standing = (_text(repository.root / ".gitattributes") or "").splitlines()
+    # A registry that never had them is no damage; `doctor` names it.
+    if not {*driver.RULES} <= {*standing} and _names(
+        repository, "log", "-1", "--format=%H", "--", ".gitattributes"
+    ):
         yield _damage("attributes-lost", ".gitattributes", Severity.WARNING)
     rows = (row.partition("\t") for row in _names(repository, "ls-files", "--stage", "-z", "--", *TOPS))
     tracked = {path: mode.split(" ")[0] for mode, _, path in rows}

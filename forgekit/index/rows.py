@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from forgekit import __version__
 from forgekit.ids import EntityId, is_id, match_key
 from forgekit.index.database import DamageError, create
-from forgekit.merge import conflicting_edits
 from forgekit.model.kinds import Kind
+from forgekit.model.rules import UNSETTLED
 from forgekit.text.words import indexed, words
 
 if TYPE_CHECKING:
@@ -132,12 +132,16 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         _put_standing(db, row, entity, tier=entity.epistemic_tier, validated=entity.last_validated)
     elif isinstance(entity, Thread) and not entity.status.ended:
         _put_standing(db, row, entity, priority=entity.priority.value)
-    if conflicting_edits.HEADING in entity.body or conflicting_edits.KEY in entity.extra:
+    is_unsettled = f"\n## {UNSETTLED}" in f"\n{entity.body}"
+    if is_unsettled or "conflicting_edits" in entity.extra:
         db.execute("INSERT INTO unsettled VALUES (?)", (row,))
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
         text = entity.text if isinstance(entity, Note) else entity.body
-        text = conflicting_edits.taken(text)[0] if conflicting_edits.HEADING in text else text
+        if is_unsettled and not isinstance(entity, Note):
+            from forgekit.merge import conflicting_edits
+
+            text = conflicting_edits.taken(text)[0]
         texts = (row, indexed(title), indexed(text), indexed(names))
         db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:

@@ -368,7 +368,7 @@ def _archive_text(ours: Archive, theirs: Archive) -> tuple[Archive | None, bool]
     """Choose the shorter form of one text; a person chooses between two texts."""
     if not same_archive(ours, theirs):
         return None, True
-    return min(ours, theirs, key=lambda archive: (len(archive.body), archive.body)), False
+    return min(ours, theirs, key=lambda each: (len(each.body), each.body, each.content_sha256)), False
 
 
 def _one_of_two_makers(
