@@ -76,8 +76,8 @@ class History(Generic[R]):
 
     @property
     def by_time(self) -> list[tuple[Archive, R]]:
-        """The statements in order of event time."""
-        return sorted(self.statements, key=lambda s: (s[0].compressed_at, s[0].id))
+        """The statements in order of event time; of one moment a parent's before its child's."""
+        return sorted(self.statements, key=lambda statement: statement[0].compressed_at)
 
     def drop_ends_before_return(self) -> None:
         """Drop the ends of a decision after which an archive says that it is in force again."""

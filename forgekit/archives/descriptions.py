@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from forgekit.archives.claims import ascii_of, parse_moment
 from forgekit.archives.labels import MONTHS, letters
 from forgekit.model.entities import Archive
-from forgekit.times import Instant, format_date
+from forgekit.times import UNKNOWN, Instant, format_date
 
 QUOTED = re.compile(
     r"\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c\u201d]+)[\u201c\u201d]"
@@ -49,11 +49,8 @@ def described(text: str, archives: Sequence[Archive]) -> list[Archive]:
         for archive in archives
     ]
     best = max(scores, default=0)
-    return (
-        [archive for archive, score in zip(archives, scores, strict=True) if score == best][-1:]
-        if best
-        else []
-    )
+    fitting = [archive for archive, score in zip(archives, scores, strict=True) if score == best]
+    return fitting[-1:] if best else []
 
 
 def names_day(text: str, moment: Instant) -> bool:
@@ -62,6 +59,8 @@ def names_day(text: str, moment: Instant) -> bool:
         return format_date(parse_moment(text, day_first=True)) == format_date(moment)
     except ValueError:
         pass
+    if moment == UNKNOWN:
+        return False
     year, month, day = map(int, format_date(moment).split("-"))
     if (written := re.search(r"(?<!\d)\d{4}(?!\d)", text)) and int(written.group()) != year:
         return False

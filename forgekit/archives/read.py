@@ -40,6 +40,7 @@ from forgekit.archives.logs import (
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
 from forgekit.archives.tagged import read_tagged
+from forgekit.archives.updates import read_updates
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, archive_id, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
@@ -89,7 +90,7 @@ def _read(document: Document) -> ArchiveText:
     records.read_records(page)
     records.read_sentences(page)
     names_parent = bool(metadata.parents_of(page, metadata.collect(page, usable), usable, None))
-    updates = [*found.updates, *(records.read_updates(page) if names_parent else ())]
+    updates = [*found.updates, *(read_updates(page) if names_parent else ())]
     taken = set(page.taken)
     if is_log_alone:
         unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
@@ -107,7 +108,7 @@ def _read(document: Document) -> ArchiveText:
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     if parents and not names_parent:
-        updates += records.read_updates(page)
+        updates += read_updates(page)
     merged = claim_rules.join(found, found.claims)
     if parents:
         merged = [claim_rules.restated(claim) for claim in merged]

@@ -8,11 +8,10 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -37,8 +36,6 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
-    rated,
-    references,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
 from forgekit.archives.labels import (
@@ -52,14 +49,13 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
-from forgekit.archives.states import new_text, state_said
-from forgekit.model.archive_record import Chunk, Family, Update
+from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line
 
-_DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
+DECORATION = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
 _START = re.compile(
     rf"#?(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
@@ -88,19 +84,6 @@ _GOES_ON = re.compile(rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+]\s*)?{PLAIN_ID}", re.IGNORE
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
-_ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
-_UPDATED = re.compile(rf"#?({_ANY_ID})")
-_AND_ID = re.compile(
-    rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)?"
-    rf"{_DECOR.pattern}({_ANY_ID})"
-)
-_BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={_DECOR.pattern}#?{_ANY_ID})")
-_NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
-_ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
-_NEAR_START, _FEW_WORDS = 24, 12
-_LISTED_LINES = 40
-_BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\uff1a\u3011\uff09"
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
@@ -189,7 +172,7 @@ class _Start:
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     page.seen.update(seen_ids(page))
-    _Reader(page).walk(page.document.root.children, _Above())
+    Reader(page).walk(page.document.root.children, _Above())
 
 
 @lru_cache(maxsize=512)
@@ -201,10 +184,10 @@ def labelled(text: str) -> tuple[str, str]:
 
 def is_record(node: Node) -> bool:
     """Say whether a heading begins a record."""
-    return _Reader(Page(found=ClaimList(), document=read_document(""), own=())).start_of(node) is not None
+    return Reader(Page(found=ClaimList(), document=read_document(""), own=())).start_of(node) is not None
 
 
-class _Reader:
+class Reader:
     """Reads the records of a page."""
 
     def __init__(self, page: Page) -> None:
@@ -251,9 +234,9 @@ class _Reader:
             notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
             text = f"{bracketed['before']}{bracketed['id']}{notes}: {text[bracketed.end() :]}"
         plain = ascii_of(text)
-        place = _end_of(_DECOR, plain, 0)
+        place = end_of(DECORATION, plain, 0)
         marks = text[:place]
-        place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
+        place = end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
         noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
         match = _START.match(plain, words.end() if words and noun else place)
@@ -315,7 +298,7 @@ class _Reader:
         strong = strong or bool(boxed and match["notes"] and split_note(match["notes"], kind)[1])
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
-            behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
+            behind = text.endswith(":") or LOCAL_ID.match(text, end_of(DECORATION, text, 0))
             known = listed and before and (boxed or match["sep"] or self._label_in(before, kind))
             if before and not behind and not known and not self.label_of(before):
                 return False
@@ -619,7 +602,8 @@ class _Reader:
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
 
 
-def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+def end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+    """Return where a pattern that begins at a place ends, the place itself where it does not match."""
     match = pattern.match(text, place)
     return match.end() if match else place
 
@@ -762,7 +746,7 @@ def number_records(found: ClaimList) -> None:
 
 def read_sentences(page: Page) -> None:
     """Read `Open threads: T001 title (high); T002 title` in running text: a label that lists ids."""
-    for first, text in _paragraphs(page):
+    for first, text in paragraphs(page):
         for lead in _LEAD_IN.finditer(text):
             kind = kind_of(text[lead.end() :][:12].split(" ")[0])
             if kind not in ("D", "T") or not names_kind(lead["label"], kind):
@@ -779,7 +763,7 @@ def read_sentences(page: Page) -> None:
                     make_claim(page.found, match["id"], raw, line, Family.PROSE)
 
 
-def _paragraphs(page: Page, also: Collection[int] = ()) -> Iterator[tuple[int, str]]:
+def paragraphs(page: Page, also: Collection[int] = ()) -> Iterator[tuple[int, str]]:
     """Yield first line and text of each stretch of plain lines that belongs to no record, or is in `also`."""
     stretch: list[Node] = []
     for node in (*page.document.nodes, Node("", -1, -1)):
@@ -806,92 +790,6 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
                 first, defined = seen.get(local_id, (number, False))
                 seen[local_id] = first, defined or defines
     return seen
-
-
-def read_updates(page: Page) -> list[Update]:
-    """Return what sentences say became of records that are a parent's: `D2 is no longer valid: ...`.
-
-    One that gives such a record new words becomes a claim with the fields behind it. Their lines are taken.
-    """
-    reader, known = _Reader(page), {key_of(claim.local_id) for claim in page.found.claims}
-    found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
-    lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
-    places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
-    for first, sentence in [*_sentences_of_ids(page)]:
-        ids, text = _ids_before(sentence)
-        nodes, at = places.get(first, ((), 0))
-        kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
-        line = text.partition("\n")[0]  # fields of a record may stand on the next ones
-        line = line if _has_words(line) else one_line(text)
-        said = {kind: state_said(line, kind) for kind in kinds}
-        is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
-        is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
-        told = known | {key_of(each.local_id) for each in found}
-        if told & {*map(key_of, ids)} or not (is_listed or is_said):
-            continue
-        is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
-        new = new_text(one_line(text), "D") if is_new else ""
-        if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
-            reader.take_reworded(ids[0], new, nodes, at)
-        else:
-            page.taken.update(range(first, first + sentence.count("\n") + 1))
-            found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
-    return found
-
-
-def _is_alone(nodes: Sequence[Node], at: int) -> bool:
-    """Say whether a line goes on no paragraph, and nothing behind it belongs to it."""
-    behind = nodes[at + 1] if at + 1 < len(nodes) else None
-    attached = behind is not None and behind.level > 0 and behind.line == nodes[at].last + 1
-    return bool(nodes) and nodes[at].level == 0 and not nodes[at].children and not attached
-
-
-def _is_said(text: str, states: Iterable[str]) -> bool:
-    """Say whether a sentence is one of a state: that something goes on is said in a few words."""
-    words = _SENTENCE_END.split(text, maxsplit=1)[0].split()
-    return any(states) and (len(words) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
-
-
-def _has_words(text: str) -> bool:
-    return re.search(r"[^\W\d_]{2}", text) is not None
-
-
-def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield first line and text of what begins with an id and is of no record, up to the next such."""
-    for first, text in _paragraphs(page, page.several):
-        starts = [match.end() for match in _BEGINS.finditer(ascii_of(text))]
-        for start, end in pairwise([*starts, len(text)]):
-            yield first + text.count("\n", 0, start), text[start:end].strip()
-
-
-def _ids_before(sentence: str) -> tuple[list[str], str]:
-    """Return the ids that a sentence is about, and what it says: `D1, D2 and D4 hold`."""
-    ids, text, plain = [], sentence, ascii_of(sentence)
-    match = _UPDATED.match(plain, _end_of(_DECOR, plain, 0))
-    while match:
-        ids.append(text[match.start(1) : match.end(1)])
-        text = text[match.end() :].lstrip(_BEHIND_ID)
-        match = _AND_ID.match(ascii_of(text))
-    noted = _NOTED.match(ascii_of(text))
-    if noted and not any(state_said(noted[1], kind) in _ENDED for kind in "DT"):
-        return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
-    return ids, bare(text)
-
-
-def _listed_under_states(page: Page) -> Iterator[Update]:
-    """Yield the ids that stand alone below a heading that is a state, such as `Still in force`."""
-    for section in page.document.sections:
-        if references(section.title):
-            continue
-        lines = page.document.lines[section.first_line - 1 : section.last_line]
-        ids = references("\n".join(lines[:_LISTED_LINES]))
-        others = re.compile("|".join(map(re.escape, ids)) or r"\A")
-        # Behind a few lines of prose the rest of a long section is not looked at.
-        parts = (others.sub("", " ".join(some)) for some in (lines[:_LISTED_LINES], lines))
-        if ids and not any(re.search(r"[^\W\d_]{4}", part) for part in parts):  # `and` may part them
-            for local_id in ids:
-                if any(state_said(section.title, kind) for kind in kind_of(local_id) or "DT" if kind != "A"):
-                    yield Update(local_id=local_id, line=section.first_line, text=section.title)
 
 
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:

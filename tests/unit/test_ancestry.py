@@ -10,6 +10,7 @@ from fold_archives import Pair, archive
 
 from forgekit.archives.ancestry import ancestry
 from forgekit.model.entities import Archive
+from forgekit.times import UNKNOWN
 
 
 def parents(child: Pair, *others: Pair) -> list[Archive]:
@@ -88,3 +89,9 @@ def test_no_later_archive_and_none_of_another_project_is_described() -> None:
     later = archive("LATER", "2026-05-18")
     assert parents(archive("KIT-3", "2026-04-02", inherits_from=("18 January",)), other) == []
     assert parents(archive("KIT-3", "2026-04-02", inherits_from=("18 May",)), later) == []
+
+
+def test_an_archive_without_a_time_is_described_by_no_day() -> None:
+    undated = replace(archive("KIT-1", "2026-01-18")[0], compressed_at=UNKNOWN)
+    child = archive("KIT-3", "2026-04-02", inherits_from=("18 January",))[0]
+    assert ancestry((undated, child)).parents[child.id] == ()

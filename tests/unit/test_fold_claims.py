@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from fold_archives import (
     archive,
     decision,
@@ -348,3 +350,11 @@ def test_another_reason_stands_below_the_first_one() -> None:
         the_decision(fold([first, child, again]), first, "D1").rationale
         == "No signal at sea.\n\nThe crew asked for it."
     )
+
+
+def test_of_one_day_the_child_is_later_than_its_parent() -> None:
+    line = [archive("ZED", "2026-03-01", decision("D1", "Use rows", tier=0.5))]
+    line += [archive("MID", "2026-03-01", decision("D1", "Use rows", tier=0.9), inherits_from=("ZED",))]
+    line += [archive("AAA", "2026-03-01", decision("D1", "Use rows", tier=0.1), inherits_from=("MID",))]
+    for pairs in permutations(line):
+        assert the_decision(fold(pairs), line[0], "D1").epistemic_tier == 0.1

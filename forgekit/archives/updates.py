@@ -1,0 +1,131 @@
+"""What sentences of a follow-up archive say of its parent's records: `D1, D2 hold`, `D3 was replaced by D7`.
+
+In: a page after its own records were read. Out: updates, for which the fold finds the parent's records, and a
+claim for each sentence that gives one of them new words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from forgekit.archives.claims import (
+    NUMBERED_ID,
+    PLAIN_ID,
+    SHORT,
+    ascii_of,
+    bare,
+    key_of,
+    kind_of,
+    rated,
+    references,
+)
+from forgekit.archives.document import Node
+from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
+from forgekit.archives.states import new_text, state_said
+from forgekit.model.archive_record import Update
+from forgekit.model.rules import one_line
+
+_ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+_UPDATED = re.compile(rf"#?({_ANY_ID})")
+_AND_ID = re.compile(
+    rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)?"
+    rf"{DECORATION.pattern}({_ANY_ID})"
+)
+_BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{_ANY_ID})")
+_NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
+_ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
+_NEAR_START = 24
+"""Characters of a line in which the id that it begins with stands, behind marks."""
+_FEW_WORDS = 12
+"""Words in which a sentence says that something goes on; a longer one says something else."""
+_LISTED_LINES = 40
+_BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\uff1a\u3011\uff09"
+
+
+def read_updates(page: Page) -> list[Update]:
+    """Return what sentences say became of records that are a parent's: `D2 is no longer valid: ...`.
+
+    One that gives such a record new words becomes a claim with the fields behind it. Their lines are taken.
+    """
+    reader, known = Reader(page), {key_of(claim.local_id) for claim in page.found.claims}
+    found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
+    lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
+    places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
+    for first, sentence in [*_sentences_of_ids(page)]:
+        ids, text = _ids_before(sentence)
+        nodes, at = places.get(first, ((), 0))
+        kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
+        line = text.partition("\n")[0]  # fields of a record may stand on the next ones
+        line = line if _has_words(line) else one_line(text)
+        said = {kind: state_said(line, kind) for kind in kinds}
+        is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
+        is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
+        told = known | {key_of(each.local_id) for each in found}
+        if told & {*map(key_of, ids)} or not (is_listed or is_said):
+            continue
+        is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
+        new = new_text(one_line(text), "D") if is_new else ""
+        if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
+            reader.take_reworded(ids[0], new, nodes, at)
+        else:
+            page.taken.update(range(first, first + sentence.count("\n") + 1))
+            found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
+    return found
+
+
+def _is_alone(nodes: Sequence[Node], at: int) -> bool:
+    """Say whether a line goes on no paragraph, and nothing behind it belongs to it."""
+    behind = nodes[at + 1] if at + 1 < len(nodes) else None
+    attached = behind is not None and behind.level > 0 and behind.line == nodes[at].last + 1
+    return bool(nodes) and nodes[at].level == 0 and not nodes[at].children and not attached
+
+
+def _is_said(text: str, states: Iterable[str]) -> bool:
+    """Say whether a sentence is one of a state: that something goes on is said in a few words."""
+    words = _SENTENCE_END.split(text, maxsplit=1)[0].split()
+    return any(states) and (len(words) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
+
+
+def _has_words(text: str) -> bool:
+    return re.search(r"[^\W\d_]{2}", text) is not None
+
+
+def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield first line and text of what begins with an id and is of no record, up to the next such."""
+    for first, text in paragraphs(page, page.several):
+        starts = [match.end() for match in _BEGINS.finditer(ascii_of(text))]
+        for start, end in pairwise([*starts, len(text)]):
+            yield first + text.count("\n", 0, start), text[start:end].strip()
+
+
+def _ids_before(sentence: str) -> tuple[list[str], str]:
+    """Return the ids that a sentence is about, and what it says: `D1, D2 and D4 hold`."""
+    ids, text, plain = [], sentence, ascii_of(sentence)
+    match = _UPDATED.match(plain, end_of(DECORATION, plain, 0))
+    while match:
+        ids.append(text[match.start(1) : match.end(1)])
+        text = text[match.end() :].lstrip(_BEHIND_ID)
+        match = _AND_ID.match(ascii_of(text))
+    noted = _NOTED.match(ascii_of(text))
+    if noted and not any(state_said(noted[1], kind) in _ENDED for kind in "DT"):
+        return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
+    return ids, bare(text)
+
+
+def _listed_under_states(page: Page) -> Iterator[Update]:
+    """Yield the ids that stand alone below a heading that is a state, such as `Still in force`."""
+    for section in page.document.sections:
+        if references(section.title):
+            continue
+        lines = page.document.lines[section.first_line - 1 : section.last_line]
+        ids = references("\n".join(lines[:_LISTED_LINES]))
+        others = re.compile("|".join(map(re.escape, ids)) or r"\A")
+        # Behind a few lines of prose the rest of a long section is not looked at.
+        parts = (others.sub("", " ".join(some)) for some in (lines[:_LISTED_LINES], lines))
+        if ids and not any(re.search(r"[^\W\d_]{4}", part) for part in parts):  # `and` may part them
+            for local_id in ids:
+                if any(state_said(section.title, kind) for kind in kind_of(local_id) or "DT" if kind != "A"):
+                    yield Update(local_id=local_id, line=section.first_line, text=section.title)
