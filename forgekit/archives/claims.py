@@ -488,6 +488,8 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
         name = field_named(str(key), kind)
         if kind == "T" and name == "content" and not titled and fold(str(key)) == "description":
             name = "text"
+        if name == "context":
+            name = REST[kind]
         if name is None:
             unknown[str(key)] = value
             continue

@@ -459,7 +459,7 @@ class Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        known, unknown = named_fields(_joined(entries, kind), kind)
+        known, unknown = named_fields(_joined([*_in_notes(entries, kind)], kind), kind)
         if rest:
             known[REST[kind]] = "\n".join(filter(None, [str(known.get(REST[kind], "")), *rest]))
         given = {
@@ -635,6 +635,17 @@ def _read_title(
 
 def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
     return any(field_named(label, kind) == "text" for label, _ in entries)
+
+
+def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield labels with values; of a note that begins with a label of its own that one."""
+    for label, value in entries:
+        is_note = isinstance(value, str) and field_named(label, kind) in ("context", "content")
+        lead, pairs = split_labels(value, kind, opening=True) if is_note else ("", [])
+        if pairs and not lead.strip(" *_"):
+            yield from ((_NAMES.get(name, name), each) for name, each in pairs)
+        else:
+            yield label, value
 
 
 def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:

@@ -262,3 +262,9 @@ def test_a_struck_text_with_an_arrow_is_replaced_by_what_it_shows() -> None:
         DecisionStatus.SUPERSEDED,
         "D004",
     )
+
+
+@pytest.mark.parametrize("label", ["Note", "Context", "Remark"])
+def test_a_note_below_a_thread_is_kept_in_it(label: str) -> None:
+    text = f"## Open Threads\n\n### T003: Who rows?\n- **Status:** open\n- **{label}:** The boat leaks\n"
+    assert [t.content for t in read_archive(text).threads] == ["The boat leaks"]

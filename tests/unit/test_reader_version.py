@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"20": "e8c5b91a9121bca0362ac28f99fc9b3d6154726b848b6921cd420b9fbbdf2026"}
+READ = {"20": "22aba5eb26b2f7a221bfe7acec98cba927002fc1fc18c030f23ce7d73a22ea7f"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
