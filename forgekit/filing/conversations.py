@@ -326,6 +326,7 @@ def _observed(
     """Yield the standing instructions in the user's own words, and what corrections ask for."""
     own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
     times = {t.number: t.time if t.time is not None else conversation.created_at for t in turns}
+    among_people = len(own) > 1 and all(turn.speaker is Speaker.USER for turn in turns)
     asked = [find for find in finds if find.kind is Proposal.INSTRUCTION]
     spaced = [(t, _spaced(t.text)) for t in turns if asked and not t.compaction]
     for find in asked:
@@ -336,8 +337,9 @@ def _observed(
         first = next((t for t, its_words in spaced if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
-        # What is below a blank line may be pasted: it is observed, and in force once approved.
-        sure = 0.0 if _BLANK.search(before) else find.confidence
+        # What is below a blank line may be pasted, and among people alone one states no rule for an agent:
+        # it is observed, and in force once approved.
+        sure = 0.0 if among_people or _BLANK.search(before) else find.confidence
         if sure >= EXPLICIT or not before.rstrip()[-1:].isalnum():  # a clause, not a part of one
             yield observed(conversation, text, sure, find.turn, times[find.turn])
     for turn in turns:
