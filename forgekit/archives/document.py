@@ -70,6 +70,7 @@ _STATES_FACTS = re.compile(
     r"|[^|\u00b7\u2022]+(?: [|\u00b7\u2022] [^|\u00b7\u2022]+){2}"
 )
 _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_DEFINED = re.compile(r"\s{0,3}:\s+(?:\*\*?|__?)([^\W\d_][^*_:\n]{1,30}?)(?:\*\*?|__?)\s+(?=\S)")
 _DEFINITION = re.compile(r"\s{0,3}:\s+(?=[^\W\d_][^:\uff1a]{0,40}[:\uff1a]\s)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
@@ -217,6 +218,12 @@ def _list_quoted_fields(lines: list[str], headings: Iterable[int]) -> None:
                 lines[number] = _QUOTE.sub("- ", lines[number], count=1)
 
 
+def _labelled_definition(line: str) -> re.Match[str] | None:
+    """Return the match of a definition that begins with a field in emphasis: `: *reason* It is cheaper`."""
+    match = _DEFINED.match(line)
+    return match if match and any(field_named(match[1], kind) for kind in "DT") else None
+
+
 def _is_field(line: str) -> bool:
     label = _SPEAKER.match(line.lstrip(" >"))
     return label is not None and any(field_named(label[1], kind) in _RECORD_FIELDS for kind in "DT")
@@ -289,7 +296,7 @@ class _Markup:
             self.lines[number] = line.replace(start[0], "- ", 1)
         elif match := _DEFINITION.match(line):
             self.lines[number] = f"- {line[match.end() :]}"
-        elif match := _FIELD_LIST.match(line):
+        elif match := _labelled_definition(line) or _FIELD_LIST.match(line):
             self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
         elif self.org:
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")

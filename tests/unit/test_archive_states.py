@@ -268,3 +268,10 @@ def test_a_struck_text_with_an_arrow_is_replaced_by_what_it_shows() -> None:
 def test_a_note_below_a_thread_is_kept_in_it(label: str) -> None:
     text = f"## Open Threads\n\n### T003: Who rows?\n- **Status:** open\n- **{label}:** The boat leaks\n"
     assert [t.content for t in read_archive(text).threads] == ["The boat leaks"]
+
+
+def test_a_definition_may_begin_with_a_field_in_emphasis() -> None:
+    terms = "P-2\n: *superseded by* P-7\n: *because* the scheme cannot award it\n"
+    read = read_archive(f"{HEAD}## Positions\n\n{terms}")
+    assert [each.local_id for each in read.updates] == ["P-2"]
+    assert read.updates[0].text.startswith("superseded by: P-7")
