@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from forgekit.archives.labels import field_named, fold, letters, lists_kind, names_kind, quotes
+from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
@@ -70,6 +70,7 @@ _STATES_FACTS = re.compile(
     r"|[^|\u00b7\u2022]+(?: [|\u00b7\u2022] [^|\u00b7\u2022]+){2}"
 )
 _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_DEFINES = re.compile(r"\s{0,3}:\s+(?=\S)")
 _DEFINED = re.compile(r"\s{0,3}:\s+(?:\*\*?|__?)([^\W\d_][^*_:\n]{1,30}?)(?:\*\*?|__?)\s+(?=\S)")
 _DEFINITION = re.compile(r"\s{0,3}:\s+(?=[^\W\d_][^:\uff1a]{0,40}[:\uff1a]\s)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
@@ -296,6 +297,8 @@ class _Markup:
             self.lines[number] = line.replace(start[0], "- ", 1)
         elif match := _DEFINITION.match(line):
             self.lines[number] = f"- {line[match.end() :]}"
+        elif fact_named(before) and (match := _DEFINES.match(line)):  # the term and its value are one fact
+            self.lines[number - 1], self.lines[number] = "", f"- {before}: {line[match.end() :]}"
         elif match := _labelled_definition(line) or _FIELD_LIST.match(line):
             self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
         elif self.org:

@@ -96,8 +96,7 @@ def _read(document: Document) -> ArchiveText:
         unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
     else:
         unread = _with_data(page, spans)
-        for update in updates:
-            unread[update.line - 1] = False
+        unread = [is_unread and number not in page.told for number, is_unread in enumerate(unread, 1)]
     tagged = read_tagged(page, unread)
     records.number_records(found)
     facts = metadata.collect(page, usable)

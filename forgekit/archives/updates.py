@@ -58,8 +58,8 @@ def read_updates(page: Page) -> list[Update]:
         ids, text = _ids_before(sentence)
         nodes, at = places.get(first, ((), 0))
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
-        line = text.partition("\n")[0]  # fields of a record may stand on the next ones
-        line = line if _has_words(line) else one_line(text)
+        rows = [row.strip(" :*_") for row in text.replace("*", "").split("\n")]
+        line = next(filter(_has_words, rows), "")  # fields of a record may stand on the next ones
         said = {kind: state_said(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
         is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
@@ -71,7 +71,8 @@ def read_updates(page: Page) -> list[Update]:
         if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
-            page.taken.update(range(first, first + sentence.count("\n") + 1))
+            page.told.update(range(first, first + sentence.count("\n") + 1))
+            page.taken |= page.told
             found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
     return found
 
