@@ -926,6 +926,7 @@ def _shown(value: Any) -> str:
 
 _SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
 """What stands behind a state that is not the first word of a title."""
+_TO_ID = re.compile(r"(?:->|=>|\u2192|\u21d2)\s*[*_`]*[A-Za-z]{1,8}[-_]?\d{1,5}[*_`.]*")
 _STOPS = " :,;.-()\u2013\u2014\u2192>\uff1a"
 
 
@@ -933,6 +934,14 @@ def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
     """Return the status of a thread of which a meaning is said, and whether it was reopened."""
     is_open = meaning in ("open", "blocked", "reopened")
     return (ThreadStatus.OPEN if is_open else ThreadStatus(meaning)), meaning == "reopened"
+
+
+def said_of(text: str, kind: str) -> str:
+    """Return what words behind a parent's id say became of its record, "" for nothing that is known.
+
+    An arrow to another id alone says that this took the place of a decision.
+    """
+    return state_said(text, kind) or ("superseded" if kind == "D" and _TO_ID.fullmatch(text.strip()) else "")
 
 
 def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:

@@ -36,8 +36,7 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import became, key_of, kind_of, rated, references
-from forgekit.archives.states import state_said
+from forgekit.archives.claims import became, key_of, kind_of, rated, references, said_of
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -146,6 +145,12 @@ def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
     """Return the entity that the nearest ancestor calls by a local id, "" where none does."""
     key = key_of(local_id)
     return next((ids[key] for ids in lineage if key in ids), EntityId(""))
+
+
+def _has_fields(record: DecisionRecord | ThreadRecord) -> bool:
+    """Say whether a record has a field that only a record has."""
+    names = ("rationale", "tier", "alternatives", "dependencies", "priority", "resolution", "blocked_by")
+    return any(getattr(record, name, None) for name in names)
 
 
 def _kind_of(record: DecisionRecord | ThreadRecord) -> str:
@@ -359,7 +364,7 @@ class _Fold:
     def of_update(self, update: Update, held: EntityId) -> DecisionRecord | ThreadRecord | None:
         """Return the record that says what an update does, None where it says nothing that is known."""
         kind = "D" if held in self.decisions.index.texts else "T"
-        meaning, name = state_said(update.text, kind), update.local_id
+        meaning, name = said_of(update.text, kind), update.local_id
         fields = rated(update.text, kind) | (became(meaning, update.text, kind, name) if meaning else {})
         short = {"entity": name} if is_short(name) else {}
         given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short, **fields}
@@ -388,12 +393,14 @@ class _Fold:
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
         is_about_it = own and known and text != record.local_id and not abbreviates(known, text)
-        meaning = state_said(text, kind) if is_about_it else ""
-        if not meaning:
+        meaning = said_of(text, kind) if is_about_it else ""
+        fields = rated(text, kind) if is_about_it else {}
+        fields |= became(meaning, text, kind, record.local_id) if meaning else {}
+        if not fields:
             return record
-        message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {meaning}"
+        told = meaning or f"{'tier' if kind == 'D' else 'priority'} changed"
+        message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {told}"
         self.note(archive, record.line, "read-as-state", message)
-        fields = became(meaning, text, kind, record.local_id)
         named = {"text" if kind == "D" else "title": fields.pop("text", known)}
         ended = record.status is not None and record.status.ended
         said = {"scope"} if ended else {"scope", "status", "reopened"}
@@ -436,7 +443,8 @@ class _Fold:
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
         is_known = is_like or match_key(text) in index.by_key
         ended = bool(status and status.ended)
-        is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE)
+        is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
+        is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
         is_new = getattr(status, "value", "") == "revised" or alike == _NEVER_ALIKE or not is_remark
         if not known or not is_own or is_known or is_new:
             return record
@@ -468,7 +476,9 @@ class _Fold:
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
             held = _held(lineage, record.local_id)
             old = index.texts.get(held, "")
-            named = held if abbreviates(old, text) or likeness(old, text) >= alike else None
+            # An archive that goes on with its parent's ids, and gives one other words and fields, means it.
+            alike = 0.0 if alike == _LEAST_ALIKE and _has_fields(record) else alike
+            named = held if old and (abbreviates(old, text) or likeness(old, text) >= alike) else None
         if (
             named is None
             or (record.local_id in record.revises and record.status is not DecisionStatus.REVISED)
@@ -480,7 +490,8 @@ class _Fold:
         ended = record.status is not None and record.status.ended and not revised
         known = index.texts[named]
         is_alike = likeness(known, text) >= alike or shared(known, text) != []
-        if ended or not _adds_words(known, text) or not is_alike:
+        is_other = _adds_words(known, text) or (revised and match_key(known) != match_key(text))
+        if ended or not is_other or not is_alike:
             return record
         message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)

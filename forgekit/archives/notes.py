@@ -43,7 +43,8 @@ from forgekit.archives.labels import (
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
 _BRACKETS_LIMIT = 8
-_KEY = r"[^\W\d_][^\W_]*(?:(?:[ _/-]| / |['\u2019])[^\W_]+){0,4}"
+_KEY = r"(?![a-z]{3}_[0-9a-f]{12}(?![^\W_]))[^\W\d_][^\W_]*(?:(?:[ _/-]| / |['\u2019])[^\W_]+){0,4}"
+"""The words of a label, which are no short id."""
 _COLON = r"(?:\s?::?(?!:))"
 LABEL = re.compile(
     rf"(?P<mark>[*_`]*)(?P<key>#|{_KEY})(?P<note>\s*\([^()]{{0,60}}\))?\s?(?P<shut>[*_`]*)(?P<sep>{_COLON}|\s*(?:\u2192|->|=>?)"

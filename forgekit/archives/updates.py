@@ -59,7 +59,7 @@ def read_updates(page: Page) -> list[Update]:
         nodes, at = places.get(first, ((), 0))
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
         rows = [row.strip(" :*_") for row in text.replace("*", "").split("\n")]
-        line = next(filter(_has_words, rows), "")  # fields of a record may stand on the next ones
+        line = next(filter(_has_words, rows), text)  # fields of a record may stand on the next ones
         said = {kind: state_said(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
         is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
@@ -80,7 +80,8 @@ def read_updates(page: Page) -> list[Update]:
 def _is_alone(nodes: Sequence[Node], at: int) -> bool:
     """Say whether a line goes on no paragraph, and nothing behind it belongs to it."""
     behind = nodes[at + 1] if at + 1 < len(nodes) else None
-    attached = behind is not None and behind.level > 0 and behind.line == nodes[at].last + 1
+    begins = behind is not None and _ids_before(behind.text)[0]
+    attached = behind is not None and not begins and behind.line == nodes[at].last + 1
     return bool(nodes) and nodes[at].level == 0 and not nodes[at].children and not attached
 
 

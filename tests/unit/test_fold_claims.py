@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import pytest
 from fold_archives import (
     archive,
     decision,
@@ -19,6 +20,7 @@ from fold_archives import (
 from forgekit.archives.ancestry import unique_pairs
 from forgekit.archives.fold import fold
 from forgekit.ids import conversation_id, project_id
+from forgekit.model.archive_record import DecisionRecord, Family, Update
 from forgekit.model.entities import Conflict, Decision, DecisionStatus, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
@@ -358,3 +360,57 @@ def test_of_one_day_the_child_is_later_than_its_parent() -> None:
     line += [archive("AAA", "2026-03-01", decision("D1", "Use rows", tier=0.1), inherits_from=("MID",))]
     for pairs in permutations(line):
         assert the_decision(fold(pairs), line[0], "D1").epistemic_tier == 0.1
+
+
+GOES_ON = (decision("D1", "Rows are sorted by key"), decision("D2", "Logs are kept for a year"))
+
+
+@pytest.mark.parametrize(
+    ("later", "in_force"),
+    [
+        (
+            decision(
+                "D3", "Only what the warden marks is cut", rationale="A branch fell", family=Family.PROSE
+            ),
+            True,
+        ),
+        (decision("D3", "No tree is cut, says the family, at all", status=DecisionStatus.REVISED), True),
+        (decision("D3", "was talked about once more", family=Family.PROSE), False),
+    ],
+)
+def test_other_words_are_a_new_version_with_fields_and_a_remark_without(
+    later: DecisionRecord, in_force: bool
+) -> None:
+    first = archive("FIRST", "2026-03-01", *GOES_ON, decision("D3", "No tree is cut, says the family"))
+    found = fold([first, archive("CHILD", "2026-03-08", *GOES_ON, later, inherits_from=("FIRST",))])
+    said = {e.title for e in found.entities.values() if isinstance(e, Decision) and not e.status.ended}
+    old = "No tree is cut, says the family"
+    assert said - {each.text for each in GOES_ON} == ({later.text} if in_force else {old})
+
+
+def test_an_arrow_behind_an_id_shows_what_replaced_it() -> None:
+    first = archive("FIRST", "2026-03-01", decision("E4", "Food comes from neighbours"))
+    child = archive(
+        "CHILD",
+        "2026-03-08",
+        decision("E8", "One truck fries"),
+        updates=(Update(local_id="E4", line=3, text="\u2192 **E8**"),),
+        inherits_from=("FIRST",),
+    )
+    found = fold([first, child])
+    old, new = the_decision(found, first, "E4"), the_decision(found, child, "E8")
+    assert (old.status, old.superseded_by) == (DecisionStatus.SUPERSEDED, new.id)
+
+
+def test_a_remark_that_rates_a_thread_is_no_thread() -> None:
+    first = archive("FIRST", "2026-03-01", thread("T2", "How are films treated?"))
+    child = archive(
+        "CHILD",
+        "2026-03-08",
+        thread("T2", "goes from medium to high: the film is lost"),
+        inherits_from=("FIRST",),
+    )
+    found = fold([first, child])
+    asked = the_thread(found, first, "T2")
+    assert (asked.title, asked.priority) == ("How are films treated?", Priority.HIGH)
+    assert [e for e in found.entities.values() if isinstance(e, Thread)] == [asked]
