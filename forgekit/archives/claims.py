@@ -988,15 +988,20 @@ def _given(claim: Claim) -> set[str]:
     return {name for name, value in claim.values.items() if value not in (None, "", ())}
 
 
+_SOON = 4
+"""Words among which a sentence that rates a record has the label; a record has it behind its own words."""
+
+
 def rated(text: str, kind: str) -> dict[str, Any]:
     """Return the tier or priority that a sentence gives a parent's record, and that it is about one.
 
-    It names two (`from medium to high`), the last of which counts, or one beside a label.
+    It names two (`from medium to high`), the last of which counts, or one and soon a label of it.
     """
     clause = first_clause(text) or text
     words = re.findall(r"[^\W\d_]+", clause)
     name = {"T": "priority", "D": "tier"}[kind]
-    is_labelled = any(field_named(word, kind) in (name, "confidence") for word in words)
+    labels = [n for n, word in enumerate(words) if field_named(word, kind) in (name, "confidence")]
+    is_labelled = bool(labels) and labels[0] < _SOON
     if kind == "T":
         found = [value for word in words if (value := priority_of(word))]
         is_said = len(found) > 1 or (found and is_labelled)

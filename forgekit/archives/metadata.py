@@ -381,7 +381,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
         named += _names(value)
     described = []
     for value, _ in facts.all("parent"):
-        if not is_none(_REMARK.split(value, maxsplit=1)[0]):
+        if not is_none(_REMARK.split(value, maxsplit=1)[0]) and not is_none(value.strip(" :()")):
             tags = [name for name in _names(value) if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
             named += tags
             described += [] if tags else [one_line(value)[:_LONGEST]]

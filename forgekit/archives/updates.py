@@ -64,7 +64,7 @@ def read_updates(page: Page) -> list[Update]:
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
         is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
         told = known | {key_of(each.local_id) for each in found}
-        if told & {*map(key_of, ids)} or not (is_listed or is_said):
+        if not ids or told & {*map(key_of, ids)} or not (is_listed or is_said):
             continue
         is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
@@ -112,7 +112,7 @@ def _ids_before(sentence: str) -> tuple[list[str], str]:
         text = text[match.end() :].lstrip(_BEHIND_ID)
         match = _AND_ID.match(ascii_of(text))
     noted = _NOTED.match(ascii_of(text))
-    if noted and not any(state_said(noted[1], kind) in _ENDED for kind in "DT"):
+    if noted and (":" in noted[1] or not any(state_said(noted[1], kind) in _ENDED for kind in "DT")):
         return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
     return ids, bare(text)
 

@@ -212,7 +212,15 @@ def test_a_sentence_may_rate_a_parent_s_record_anew(text: str, kind: str, name: 
     assert rated(text, kind)[name] == value
 
 
-@pytest.mark.parametrize("text", ["asks the high school", "is at home on level ground", "costs 2 more"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "asks the high school",
+        "is at home on level ground",
+        "costs 2 more",
+        "Who waters the beds? \u00b7 priority high",
+    ],
+)
 def test_other_words_rate_nothing(text: str) -> None:
     assert [rated(text, kind) for kind in "DT"] == [{}, {}]
 
