@@ -16,16 +16,17 @@ import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from forgekit.archives.aggregate import End, History, final_end
-from forgekit.archives.descriptions import described
+from forgekit.archives.descriptions import Descriptions
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord
 from forgekit.model.entities import Archive, Compression, Lineage
 from forgekit.model.graph import Graph, cycles, order, reach
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import clean, with_section
-from forgekit.times import UNKNOWN, Instant
+from forgekit.times import Instant
 
 Parents = Mapping[EntityId, tuple[Archive, ...]]
 
@@ -52,13 +53,18 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
             by_name[name].append(archive)
     parents: dict[EntityId, tuple[Archive, ...]] = {}
     waiting = []
+
+    @cache
+    def descriptions(project: EntityId) -> Descriptions:
+        return Descriptions([each for each in ordered if each.project_uuid == project])
+
     for archive in ordered:
         found: dict[EntityId, Archive] = {}
         unknown = []
         for name in archive.inherits_from:
             others = [a for a in by_name.get(name, ()) if a.id != archive.id]
             parent = closest(others, archive.project_uuid, moment(archive))
-            given = [parent] if parent else described(name, _no_later(ordered, archive))
+            given = [parent] if parent else descriptions(archive.project_uuid).find(name, archive)
             unknown += [] if given else [name]
             found |= {each.id: each for each in _without_ancestors(given, parents)}
         # Beside a parent that was found, what is no name is a remark.
@@ -75,18 +81,6 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
             found[previous.id] = previous
         parents[archive.id] = tuple(found.values())
     return Ancestry(tuple(_in_order(ordered, parents)), parents, tuple(waiting))
-
-
-def _no_later(ordered: Iterable[Archive], child: Archive) -> list[Archive]:
-    """Return the other archives of a child's project that are not of a later time, if it has a time."""
-    until = child.compressed_at
-    return [
-        archive
-        for archive in ordered
-        if archive.project_uuid == child.project_uuid
-        and archive.id != child.id
-        and (archive.compressed_at <= until or until == UNKNOWN)
-    ]
 
 
 def _without_ancestors(given: Sequence[Archive], parents: Parents) -> list[Archive]:

@@ -1,18 +1,21 @@
 """Which archive a few words describe: by its tag, its title or its day.
 
-In: what a text says that it continues, as `the archive of 4 March ("Kitchen, first round")`, and the archives
-that it may mean. Out: those that the most of it names.
+In: what a text names as what it continues, as `the archive of 4 March ("Kitchen, first round")`, and the
+archives of its project. Out: those that the most of it names. The archives are looked up by words and days,
+so that one description costs what it names and not all archives.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from forgekit.archives.claims import ascii_of, parse_moment
 from forgekit.archives.labels import MONTHS, letters
 from forgekit.model.entities import Archive
-from forgekit.times import UNKNOWN, Instant, format_date
+from forgekit.times import UNKNOWN, format_date
 
 QUOTED = re.compile(
     r"\"([^\"]+)\"|\u201c([^\u201d]+)\u201d|\u201e([^\u201c\u201d]+)[\u201c\u201d]"
@@ -21,6 +24,7 @@ QUOTED = re.compile(
 _BRACKETED = re.compile(r"[(\uff08][^()\uff08\uff09]*[)\uff09]")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORTEST = 6
 """Letters of a title, or of a part of one, that are no chance."""
 _BY_TITLE, _BY_DAY = 2, 1
@@ -28,47 +32,92 @@ _LONGEST = 400
 """Characters of a text in which its first line is looked for."""
 
 
-def described(text: str, archives: Sequence[Archive]) -> list[Archive]:
-    """Return the archives that a text describes best, the nearest first; none where it describes none.
+@dataclass(slots=True)
+class Descriptions:
+    """The archives of one project, in the order of time, by what may describe each.
 
-    All whose tags it holds; else the one whose title or a part of it, or whose day, it gives, the last of
-    several alike.
-
-    Args:
-        text: such as `KIT-1 of 18 January ("Kitchen, first round")`.
-        archives: those that it may mean, in the order of time.
+    Attributes:
+        by_tag, by_day, by_word: their places by folded tag, by day, and by each word of their titles.
+        wide: the places of those with a title in a script without blanks.
     """
-    codes = [code.casefold() for code in _CODE.findall(text)]
-    tagged = [archive for archive in archives if archive.compression_tag.casefold() in codes]
-    if tagged:
-        return sorted(tagged, key=lambda archive: codes.index(archive.compression_tag.casefold()))
-    parts = [*_parts(text)]
-    scores = [
-        _BY_TITLE * any(_names_title(parts, title) for title in _titles(archive))
-        + _BY_DAY * names_day(text, archive.compressed_at)
-        for archive in archives
-    ]
-    best = max(scores, default=0)
-    fitting = [archive for archive, score in zip(archives, scores, strict=True) if score == best]
-    return fitting[-1:] if best else []
 
+    archives: Sequence[Archive]
+    titles: list[list[str]] = field(default_factory=list)
+    by_tag: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    by_day: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    by_word: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    wide: set[int] = field(default_factory=set)
 
-def names_day(text: str, moment: Instant) -> bool:
-    """Say whether a text gives the day of a moment, with its year or without one."""
-    try:
-        return format_date(parse_moment(text, day_first=True)) == format_date(moment)
-    except ValueError:
-        pass
-    if moment == UNKNOWN:
-        return False
-    year, month, day = map(int, format_date(moment).split("-"))
-    if (written := re.search(r"(?<!\d)\d{4}(?!\d)", text)) and int(written.group()) != year:
-        return False
-    words = re.findall(r"\d+|[^\W\d_]+", ascii_of(text).casefold())
-    names = [
-        word for word in words if len(word) > 2 and any(name.startswith(word) for name in MONTHS[month - 1])
-    ]
-    return bool(names) and str(day) in words
+    def __post_init__(self) -> None:
+        """Look at each archive once."""
+        for place, archive in enumerate(self.archives):
+            titles = [*map(_words, _titles(archive))]
+            self.titles.append(titles)
+            self.by_tag[archive.compression_tag.casefold()].append(place)
+            if archive.compressed_at != UNKNOWN:
+                self.by_day[format_date(archive.compressed_at)].append(place)
+            for word in {word for title in titles for word in title.split()}:
+                self.by_word[word].add(place)
+            self.wide |= {place} if any(map(_CJK.search, titles)) else set()
+
+    def find(self, text: str, child: Archive) -> list[Archive]:
+        """Return the archives that a text describes best, the nearest first; none where it describes none.
+
+        All whose tags it holds; else the one whose title or a part of it, or whose day, it gives, the last of
+        several alike. None is of a later time than the child, if that has a time.
+
+        Args:
+            text: such as `KIT-1 of 18 January ("Kitchen, first round")`.
+            child: the archive that it stands in.
+        """
+        codes = dict.fromkeys(code.casefold() for code in _CODE.findall(text))
+        tagged = self._earlier((place for code in codes for place in self.by_tag.get(code, ())), child)
+        if tagged:
+            return [self.archives[place] for place in tagged]
+        parts = [*_parts(text)]
+        near = set().union(*(self.by_word.get(word, ()) for part in parts for word in part.split()))
+        near |= self.wide if any(map(_CJK.search, parts)) else set()
+        by_title = {
+            place for place in near if any(_names_title(parts, title) for title in self.titles[place])
+        }
+        by_day = {place for day in self._days(text) for place in self.by_day[day]}
+        scores = {
+            place: _BY_TITLE * (place in by_title) + _BY_DAY * (place in by_day)
+            for place in self._earlier(sorted(by_title | by_day), child)
+        }
+        best = max(scores.values(), default=0)
+        return [self.archives[place] for place, score in scores.items() if score == best][-1:]
+
+    def _earlier(self, places: Iterable[int], child: Archive) -> list[int]:
+        """Return the places of archives that are not the child and not of a later time."""
+        until = child.compressed_at
+        return [
+            place
+            for place in places
+            if self.archives[place].id != child.id
+            and (until == UNKNOWN or self.archives[place].compressed_at <= until)
+        ]
+
+    def _days(self, text: str) -> Iterator[str]:
+        """Yield the days of archives that a text gives, with their year or without one."""
+        try:
+            day = format_date(parse_moment(text, day_first=True))
+        except ValueError:
+            pass
+        else:
+            yield from (day,) if day in self.by_day else ()
+            return
+        words, written = re.findall(r"\d+|[^\W\d_]+", ascii_of(text).casefold()), _YEAR.search(text)
+        long = [word for word in words if len(word) > 2 and word.isalpha()]
+        months = {
+            number
+            for number, names in enumerate(MONTHS, 1)
+            if any(name.startswith(word) for name in names for word in long)
+        }
+        for day in self.by_day if months else ():
+            year, month, number = map(int, day.split("-"))
+            if month in months and str(number) in words and (not written or int(written.group()) == year):
+                yield day
 
 
 def _parts(text: str) -> Iterable[str]:
@@ -88,9 +137,8 @@ def _words(text: str) -> str:
 
 
 def _names_title(parts: Iterable[str], title: str) -> bool:
-    whole = _words(title)
     return any(
         len(inner) >= _SHORTEST and (f" {inner} " in f" {outer} " or (_CJK.search(inner) and inner in outer))
         for part in parts
-        for inner, outer in ((part, whole), (whole, part))
+        for inner, outer in ((part, title), (title, part))
     )
