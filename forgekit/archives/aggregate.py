@@ -102,7 +102,7 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
     records = [record for _, record in history.statements]
     in_force = [r for _, r in history.by_time if not (r.status and r.status.ended)]
     reasons = [record.rationale for record in records if record.rationale]
-    rationale = _told(record.rationale for record in in_force) or next(iter(reasons), "")
+    rationale = _distinct(record.rationale for record in in_force) or next(iter(reasons), "")
     body = with_section("", "Rationale", rationale)
     body = with_section(body, "Context", next((r.context for r in records if r.context), ""))
     last = end.archive.id if end else ""
@@ -225,7 +225,7 @@ def _conversation_ids(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
     return tuple(sorted({archive.conversation_id for archive in archives}))
 
 
-def _told(texts: Iterable[str]) -> str:
+def _distinct(texts: Iterable[str]) -> str:
     """Return the texts, a paragraph each, but for those that one before says in nearly the same words."""
     kept: list[str] = []
     for text in filter(None, texts):

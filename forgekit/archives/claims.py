@@ -936,12 +936,15 @@ def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
     return (ThreadStatus.OPEN if is_open else ThreadStatus(meaning)), meaning == "reopened"
 
 
-def said_of(text: str, kind: str) -> str:
-    """Return what words behind a parent's id say became of its record, "" for nothing that is known.
+def update_in(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
+    """Return the state that words behind a parent's id name, and the fields of a record that they make.
 
-    An arrow to another id alone says that this took the place of a decision.
+    An arrow to another id alone names what took the place of a decision. No fields where nothing is known;
+    arguments as of `became`.
     """
-    return state_said(text, kind) or ("superseded" if kind == "D" and _TO_ID.fullmatch(text.strip()) else "")
+    arrow = kind == "D" and _TO_ID.fullmatch(text.strip())
+    state = state_said(text, kind) or ("superseded" if arrow else "")
+    return state, rated(text, kind) | (became(state, text, kind, local_id) if state else {})
 
 
 def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import became, key_of, kind_of, rated, references, said_of
+from forgekit.archives.claims import key_of, kind_of, references, update_in
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -247,6 +247,7 @@ class _Fold:
         own: local id to entity, as each archive mentions it.
         visible: the same with what its ancestors mention.
         by_name: archives by tag and conversation, in order.
+        waiting: archives of which a parent is not filed.
         dependencies, blockers: references of decisions, and of threads by thread.
         revising, active: of the archive whose references are added, the records that revise a local id, and
             those that it calls active.
@@ -271,6 +272,7 @@ class _Fold:
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         self.revising: dict[str, list[str]] = {}
         self.active: set[str] = set()
+        self.waiting = {archive.id for archive, _ in self.ancestry.waiting}
         for archive, tag in self.ancestry.waiting:
             self.note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
 
@@ -279,6 +281,11 @@ class _Fold:
         severity = Severity.WARNING if fix else Severity.INFO
         problem = Problem(code=code, message=message, line=line, fix=fix, severity=severity)
         self.problems[archive.id].append(problem)
+
+    def note_unknown(self, archive: Archive, line: int, name: str) -> None:
+        """Add the problem of an id of a parent's that no parent has."""
+        message = f"{name} has no words of its own, and no parent has it; it was left out"
+        self.note(archive, line, "unknown-id", message, "write its text behind the id")
 
     def add_records(self, archive: Archive) -> LocalIds:
         """Add an archive's records to the histories, and return the local ids that its ancestors use."""
@@ -295,21 +302,21 @@ class _Fold:
             else:
                 self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
-        updated = [*self.updated(archive, text, lineage)]
-        told = [self.with_state(archive, self.with_old_id(each, lineage), lineage) for each in text.decisions]
-        told += [each for each in updated if isinstance(each, DecisionRecord)]
-        asked = [self.with_state(archive, self.with_old_id(each, lineage), lineage) for each in text.threads]
-        asked += [each for each in updated if isinstance(each, ThreadRecord)]
-        alike = self.least_likeness(archive, (*told, *asked), lineage)
-        decisions = tuple(
+        updates = [*self.updated(archive, text, lineage)]
+        decisions = [self.with_state(archive, self.with_old_id(d, lineage), lineage) for d in text.decisions]
+        decisions += [each for each in updates if isinstance(each, DecisionRecord)]
+        threads = [self.with_state(archive, self.with_old_id(t, lineage), lineage) for t in text.threads]
+        threads += [each for each in updates if isinstance(each, ThreadRecord)]
+        alike = self.least_likeness(archive, (*decisions, *threads), lineage)
+        decisions = [
             self.with_old_version(archive, self.with_remark(archive, each, lineage, alike), lineage, alike)
-            for each in told
-        )
-        threads = tuple(
+            for each in decisions
+        ]
+        threads = [
             self.with_old_title(self.with_remark(archive, each, lineage, alike), lineage, alike)
-            for each in asked
-        )
-        self.texts[archive.id] = replace(text, decisions=decisions, threads=threads)
+            for each in threads
+        ]
+        self.texts[archive.id] = replace(text, decisions=tuple(decisions), threads=tuple(threads))
         for decision in decisions:
             self.add_statement(archive, self.decisions, decision, lineage)
         for thread in threads:
@@ -319,6 +326,14 @@ class _Fold:
         for name in {archive.compression_tag, archive.conversation_id}:
             self.by_name[name].append(archive)
         return inherited
+
+    def index_of(self, record: DecisionRecord | ThreadRecord) -> EntityIndex:
+        """Return the entities of a record's kind."""
+        return (self.decisions if isinstance(record, DecisionRecord) else self.threads).index
+
+    def words_of(self, record: DecisionRecord | ThreadRecord, lineage: Iterable[LocalIds]) -> str:
+        """Return the words that a parent has under a record's id, "" where it has none."""
+        return self.index_of(record).texts.get(_held(lineage, record.local_id), "")
 
     def add_statement(
         self, archive: Archive, entities: _Entities[R], record: R, lineage: Sequence[LocalIds]
@@ -330,8 +345,7 @@ class _Fold:
             if self.has_wrong_id(archive, entities, record):
                 return
             if text == record.local_id:  # it states what became of a parent's record, in no words of its own
-                message = f"{record.local_id} has no words of its own, and no parent has it; it was left out"
-                self.note(archive, record.line, "unknown-id", message, "write its text behind the id")
+                self.note_unknown(archive, record.line, record.local_id)
                 return
             entity = made
             entities.index.add(entity, archive.project_uuid, text)
@@ -346,7 +360,6 @@ class _Fold:
     ) -> Iterator[DecisionRecord | ThreadRecord]:
         """Yield a record for each line that says what became of one of a parent's."""
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
-        is_waiting = archive.id in {each.id for each, _ in self.ancestry.waiting}
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
             held = _held(lineage, name) or self.decisions.index.named(name) or self.threads.index.named(name)
@@ -357,15 +370,13 @@ class _Fold:
                     self.own[archive.id][name] = held
                 else:
                     yield record
-            elif key not in own and not is_waiting:
-                message = f"{name} has no words of its own, and no parent has it; it was left out"
-                self.note(archive, update.line, "unknown-id", message, "write its text behind the id")
+            elif key not in own and archive.id not in self.waiting:
+                self.note_unknown(archive, update.line, name)
 
     def of_update(self, update: Update, held: EntityId) -> DecisionRecord | ThreadRecord | None:
         """Return the record that says what an update does, None where it says nothing that is known."""
-        kind = "D" if held in self.decisions.index.texts else "T"
-        meaning, name = said_of(update.text, kind), update.local_id
-        fields = rated(update.text, kind) | (became(meaning, update.text, kind, name) if meaning else {})
+        kind, name = "D" if held in self.decisions.index.texts else "T", update.local_id
+        _, fields = update_in(update.text, kind, name)
         short = {"entity": name} if is_short(name) else {}
         given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short, **fields}
         if not fields:
@@ -376,8 +387,7 @@ class _Fold:
 
     def with_old_id(self, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
-        title = "text" if _kind_of(record) == "D" else "title"
-        index: EntityIndex = (self.decisions if title == "text" else self.threads).index
+        index, title = self.index_of(record), "text" if _kind_of(record) == "D" else "title"
         bracket = _LAST_BRACKET.search(getattr(record, title))
         for name in references(bracket["inner"]) if bracket else ():
             if bracket and match_key(index.texts.get(_held(lineage, name), "")) == match_key(bracket["text"]):
@@ -387,24 +397,22 @@ class _Fold:
 
     def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""
-        kind = _kind_of(record)
-        index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
+        kind, index = _kind_of(record), self.index_of(record)
         held = _held(lineage, record.local_id) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
-        is_about_it = own and known and text != record.local_id and not abbreviates(known, text)
-        meaning = said_of(text, kind) if is_about_it else ""
-        fields = rated(text, kind) if is_about_it else {}
-        fields |= became(meaning, text, kind, record.local_id) if meaning else {}
+        if not (own and known) or text == record.local_id or abbreviates(known, text):
+            return record
+        state, fields = update_in(text, kind, record.local_id)
         if not fields:
             return record
-        told = meaning or f"{'tier' if kind == 'D' else 'priority'} changed"
-        message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {told}"
+        change = state or f"{'tier' if kind == 'D' else 'priority'} changed"
+        message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {change}"
         self.note(archive, record.line, "read-as-state", message)
         named = {"text" if kind == "D" else "title": fields.pop("text", known)}
         ended = record.status is not None and record.status.ended
-        said = {"scope"} if ended else {"scope", "status", "reopened"}
-        silent = {key: value for key, value in fields.items() if key in said or not getattr(record, key)}
+        replaced = {"scope"} if ended else {"scope", "status", "reopened"}
+        silent = {key: value for key, value in fields.items() if key in replaced or not getattr(record, key)}
         return replace(record, **named, **silent)
 
     def least_likeness(
@@ -420,8 +428,7 @@ class _Fold:
         """
         found = []
         for record in records:
-            index: EntityIndex = (self.decisions if _kind_of(record) == "D" else self.threads).index
-            known, text = index.texts.get(_held(lineage, record.local_id)), _made(archive, record)[1]
+            known, text = self.words_of(record, lineage), _made(archive, record)[1]
             if known and record.entity is None:
                 share = 1.0 if text == record.local_id or abbreviates(known, text) else likeness(known, text)
                 ended = record.status is not None and record.status.ended
@@ -437,11 +444,10 @@ class _Fold:
         archive goes on with its parent's ids.
         """
         kind, status = _kind_of(record), record.status
-        index: EntityIndex = (self.decisions if kind == "D" else self.threads).index
-        known, text = index.texts.get(_held(lineage, record.local_id), ""), _made(archive, record)[1]
+        known, text = self.words_of(record, lineage), _made(archive, record)[1]
         is_own = record.scope is Scope.OWN and not (record.entity or getattr(record, "revises", None))
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
-        is_known = is_like or match_key(text) in index.by_key
+        is_known = is_like or match_key(text) in self.index_of(record).by_key
         ended = bool(status and status.ended)
         is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
         is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
@@ -453,12 +459,12 @@ class _Fold:
         self.note(archive, record.line, "read-as-state", message)
         title, reason = ("text", "rationale") if kind == "D" else ("title", "resolution")
         name = reason if ended else {"D": "context", "T": "content"}[kind]
-        told: dict[str, Any] = {title: known, name: getattr(record, name) or text}
-        return replace(record, scope=Scope.INHERITED, **told)
+        fields: dict[str, Any] = {title: known, name: getattr(record, name) or text}
+        return replace(record, scope=Scope.INHERITED, **fields)
 
     def with_old_title(self, record: ThreadRecord, lineage: Sequence[LocalIds], alike: float) -> ThreadRecord:
         """Return a thread under a parent's id, and in nearly its words, as that one."""
-        known, title = self.threads.index.texts.get(_held(lineage, record.local_id)), statement(record.title)
+        known, title = self.words_of(record, lineage), statement(record.title)
         if not known or record.entity or self.threads.index.by_key.get(match_key(title)):
             return record
         return replace(record, scope=Scope.INHERITED) if likeness(known, title) >= alike else record
@@ -475,7 +481,7 @@ class _Fold:
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
             held = _held(lineage, record.local_id)
-            old = index.texts.get(held, "")
+            old = self.words_of(record, lineage)
             # An archive that goes on with its parent's ids, and gives one other words and fields, means it.
             alike = 0.0 if alike == _LEAST_ALIKE and _has_fields(record) else alike
             named = held if old and (abbreviates(old, text) or likeness(old, text) >= alike) else None

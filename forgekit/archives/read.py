@@ -96,7 +96,7 @@ def _read(document: Document) -> ArchiveText:
         unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
     else:
         unread = _with_data(page, spans)
-        unread = [is_unread and number not in page.told for number, is_unread in enumerate(unread, 1)]
+        unread = [is_unread and number not in page.of_parents for number, is_unread in enumerate(unread, 1)]
     tagged = read_tagged(page, unread)
     records.number_records(found)
     facts = metadata.collect(page, usable)

@@ -107,7 +107,7 @@ class Page:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
         several: those of them that name several and make none.
-        told: those of them that say what became of a parent's records.
+        of_parents: those of them that give the state of a parent's records.
         seen: each id in the own lines: its first line, and whether a line begins with it.
         unread: first lines of the tables that look like records and are none.
         understood: how the message of each problem begins that the tagger solved, and the line of its record,
@@ -119,7 +119,7 @@ class Page:
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
     several: set[int] = field(default_factory=set)
-    told: set[int] = field(default_factory=set)
+    of_parents: set[int] = field(default_factory=set)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
     understood: set[tuple[int | None, str]] = field(default_factory=set)

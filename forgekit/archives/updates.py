@@ -52,6 +52,7 @@ def read_updates(page: Page) -> list[Update]:
     """
     reader, known = Reader(page), {key_of(claim.local_id) for claim in page.found.claims}
     found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
+    known |= {key_of(each.local_id) for each in found}
     lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
     places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
     for first, sentence in [*_sentences_of_ids(page)]:
@@ -60,20 +61,22 @@ def read_updates(page: Page) -> list[Update]:
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
         rows = [row.strip(" :*_") for row in text.replace("*", "").split("\n")]
         line = next(filter(_has_words, rows), text)  # fields of a record may stand on the next ones
-        said = {kind: state_said(line, kind) for kind in kinds}
+        states = {kind: state_said(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
-        is_said = _is_said(line, said.values()) or any(rated(line, kind) for kind in kinds)
-        told = known | {key_of(each.local_id) for each in found}
-        if not ids or told & {*map(key_of, ids)} or not (is_listed or is_said):
+        is_update = _is_of_state(line, states.values()) or any(rated(line, kind) for kind in kinds)
+        keys = {*map(key_of, ids)}
+        if not ids or not keys.isdisjoint(known) or not (is_listed or is_update):
             continue
-        is_new = said.get("D") == "revised" and not said.get("T") and len(ids) == 1
+        is_new = states.get("D") == "revised" and not states.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
         if new and nodes and nodes[at].text.find(ids[0]) < _NEAR_START:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
-            page.told.update(range(first, first + sentence.count("\n") + 1))
-            page.taken |= page.told
+            lines = range(first, first + sentence.count("\n") + 1)
+            page.of_parents.update(lines)
+            page.taken.update(lines)
             found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
+            known |= keys
     return found
 
 
@@ -85,8 +88,8 @@ def _is_alone(nodes: Sequence[Node], at: int) -> bool:
     return bool(nodes) and nodes[at].level == 0 and not nodes[at].children and not attached
 
 
-def _is_said(text: str, states: Iterable[str]) -> bool:
-    """Say whether a sentence is one of a state: that something goes on is said in a few words."""
+def _is_of_state(text: str, states: Iterable[str]) -> bool:
+    """Return whether a sentence names a state: one that something goes on has few words."""
     words = _SENTENCE_END.split(text, maxsplit=1)[0].split()
     return any(states) and (len(words) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
 

@@ -160,9 +160,7 @@ def _records(report: SyncReport) -> Iterator[str]:
         written = [*_of(report.created, kind), *_of(report.changed, kind)]
         for entity in sorted(written, key=lambda each: (each.id in replaced, each.local_id or "")):
             before = replaced.get(entity.id)
-            now, old = _state(entity), _state(before) if before else None
-            if before and _why(before) not in ("", _why(entity)):
-                now[1][:] = [f"other {each}" if each in ("reason", "resolution") else each for each in now[1]]
+            now, old = _state(entity, before), _state(before) if before else None
             if now != old:
                 name = entity.local_id or short_id(kind, entity.id)
                 was = f"{old[0]} -> " if old and old[0] != now[0] else ""
@@ -171,12 +169,8 @@ def _records(report: SyncReport) -> Iterator[str]:
                 yield f"{'~' if old else '+'} {name}  {was}{now[0]}  {words}{more}"
 
 
-def _why(entity: Decision | Thread) -> str:
-    return str(getattr(entity, "rationale", None) or getattr(entity, "resolution", None) or "")
-
-
-def _state(entity: Decision | Thread) -> tuple[str, list[str]]:
-    """Return the state of a decision or thread, and which fields it has."""
+def _state(entity: Decision | Thread, before: Decision | Thread | None = None) -> tuple[str, list[str]]:
+    """Return the state of a decision or thread, and which fields it has, `other` than before."""
     from forgekit.model.entities import Decision
 
     if isinstance(entity, Decision):
@@ -185,11 +179,14 @@ def _state(entity: Decision | Thread) -> tuple[str, list[str]]:
             (len(entity.dependencies), "dependency", "dependencies"),
         ]
         words = [entity.status.value, "" if entity.epistemic_tier is None else f"{entity.epistemic_tier:g}"]
-        fields = ["reason"] if entity.rationale else []
+        name = "rationale"
     else:
         counts = [(len(entity.blocked_by), "blocker", "blockers")]
         words = [entity.status.value, "" if entity.status.ended else entity.priority.value]
-        fields = ["resolution"] if entity.resolution else []
+        name = "resolution"
+    why, old = getattr(entity, name), getattr(before, name, None)
+    word = "reason" if name == "rationale" else name
+    fields = [f"other {word}" if old and old != why else word] if why else []
     fields += [console.count(number, one, many) for number, one, many in counts if number]
     return " ".join(filter(None, words)), fields
 

@@ -17,7 +17,7 @@ from forgekit import __version__
 from forgekit.ids import EntityId, is_id, match_key
 from forgekit.index.database import DamageError, create
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import UNSETTLED
+from forgekit.model.rules import UNSETTLED, UNSETTLED_KEY
 from forgekit.text.words import indexed, words
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
     elif isinstance(entity, Thread) and not entity.status.ended:
         _put_standing(db, row, entity, priority=entity.priority.value)
     is_unsettled = f"\n## {UNSETTLED}" in f"\n{entity.body}"
-    if is_unsettled or "conflicting_edits" in entity.extra:
+    if is_unsettled or UNSETTLED_KEY in entity.extra:
         db.execute("INSERT INTO unsettled VALUES (?)", (row,))
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))

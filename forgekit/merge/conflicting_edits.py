@@ -17,13 +17,13 @@ from forgekit.errors import FormatError
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import UNSETTLED, one_line, parts
+from forgekit.model.rules import UNSETTLED, UNSETTLED_KEY, one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
 from forgekit.text.frontmatter import load_fields
 
 NAME = UNSETTLED
 HEADING = f"## {NAME}"
-KEY = "conflicting_edits"
+KEY = UNSETTLED_KEY
 PREAMBLE = "body"
 # Part of the file format: it is removed again when the entries are read.
 _WHY = (

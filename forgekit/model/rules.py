@@ -109,6 +109,8 @@ _ESCAPED = re.compile(rf"^\\(\\*(?:{_SPECIAL}))", re.MULTILINE)
 
 UNSETTLED = "Conflicting edits"
 """The section in which a merge keeps what a person has to choose from."""
+UNSETTLED_KEY = "conflicting_edits"
+"""The front-matter key that does so in a file whose body is a text of somebody."""
 _MERGED = rf"##[ \t][^\S\n]*+{UNSETTLED}[^\S\n]*+#*+[^\S\n]*+$|<{{7}} |>{{7}} |\|{{7}} "
 
 
