@@ -209,6 +209,15 @@ class Forge:
             and match_key(entity.title) == match_key(title)
         ]
 
+    def unsettled(self) -> list[Entity]:
+        """Return the entities in which a merge kept what it could not choose between."""
+        registry, likely = self.registry(), self.catalogue.conflicting()
+        if not likely:
+            return []
+        from forgekit.merge.conflicting_edits import fields_in_conflict
+
+        return [entity for key in likely if (entity := registry.get(key)) and fields_in_conflict(entity)]
+
     def registry_at(self, revision: str) -> Registry:
         """Return the registry of a revision or date."""
         return self.store.load_at(revision)

@@ -142,10 +142,21 @@ def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...]
 
 
 def uncommitted(forge: Forge) -> list[str]:
-    """Return the paths of the registry's files with uncommitted changes; none outside git."""
-    from forgekit.git.repository import Repository
+    """Return the paths of the registry's files with uncommitted changes; none outside git.
+
+    libgit2, of which loading alone takes longer than the rest, is asked only where the files differ from the
+    last commit by their blob ids.
+    """
+    from forgekit.git.program import Program
 
     try:
+        if (
+            not forge.catalogue.problems()
+            and Program(forge.root).committed_texts() == forge.catalogue.blobs()
+        ):
+            return []
+        from forgekit.git.repository import Repository
+
         return Repository(forge.root).changed_paths()
     except RepositoryError:
         return []

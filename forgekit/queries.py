@@ -430,7 +430,6 @@ def status(forge: Forge) -> Status:
     from forgekit.insight.views import project_counts
     from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
-    from forgekit.upkeep.check import unsettled
 
     registry = forge.registry()
     old = _stale(forge, registry, forge.settings)
@@ -465,7 +464,7 @@ def status(forge: Forge) -> Status:
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
         revalidate=len(forge.catalogue.unfounded()),
-        unsettled=tuple(short_id(entity.kind, entity.id) for entity in unsettled(forge)),
+        unsettled=tuple(short_id(entity.kind, entity.id) for entity in forge.unsettled()),
         candidates=waiting.total(),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),

@@ -56,7 +56,7 @@ from forgekit.model.rules import with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.text.secrets import SecretFinding, find
-from forgekit.upkeep.check import check, unsettled
+from forgekit.upkeep.check import check
 from forgekit.upkeep.rivals import successors_given, successors_recorded, with_successors
 from forgekit.worktree import files
 
@@ -202,7 +202,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         found,
         errors=_errors(forge, came),
         held_back=held_back,
-        unsettled=tuple(unsettled(forge)),
+        unsettled=tuple(forge.unsettled()),
         repeated=_repeated(forge, came),
     )
 

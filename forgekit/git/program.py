@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forgekit.errors import RepositoryError
 from forgekit.times import Instant
-from forgekit.worktree.roots import git_dirs, git_program, work_tree
+from forgekit.worktree.roots import TOPS, git_dirs, git_program, work_tree
 
 _KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = (
@@ -108,6 +108,15 @@ class Program:
             )
             for row in rows
         ]
+
+    def committed_texts(self) -> dict[str, str]:
+        """Return path -> blob id of every Markdown file of the registry at HEAD; empty before a commit.
+
+        Raises RepositoryError when git is missing.
+        """
+        listed = self.attempt("ls-tree", "-r", "-z", "HEAD", "--", *(f"{top}/" for top in TOPS)).stdout
+        rows = (row.partition("\t") for row in listed.decode("utf-8", "surrogateescape").split("\0"))
+        return {path: head[-40:] for head, _, path in rows if path.endswith(".md")}
 
     def keep_graph(self) -> None:
         """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.

@@ -153,6 +153,7 @@ class Catalogue:
     of_platform = _asked(queries.of_platform)
     hits = _asked(queries.hits)
     contents = _asked(queries.contents)
+    blobs = _asked(queries.blobs)
     state = _asked(queries.state)
     active_decisions = _asked(queries.active_decisions)
     standing = _asked(queries.standing)

@@ -22,7 +22,6 @@ from forgekit.errors import (
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.merge.conflicting_edits import fields_in_conflict
 from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
 from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, kind_of_path, short_id
@@ -93,13 +92,6 @@ def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[
     registry = forge.registry()
     problems = [*_by_git(forge), *_future(forge, registry), *_rivals(forge, registry)]
     return _findings(forge, registry, _given(forge, registry, None), more=problems)
-
-
-def unsettled(forge: Forge) -> list[Entity]:
-    """Return the entities in which a merge kept what it could not choose between."""
-    registry = forge.registry()
-    found = (registry.get(key) for key in forge.catalogue.conflicting())
-    return [entity for entity in found if entity is not None and fields_in_conflict(entity)]
 
 
 def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None = None) -> list[Problem]:

@@ -66,6 +66,14 @@ def test_the_history_of_a_whole_id_opens_neither_catalogue_nor_libgit2(registry:
     assert modules & {*HEAVY, "sqlite3"} == set()
 
 
+def test_the_status_of_a_committed_registry_imports_no_libgit2(registry: Path, cli: Cli) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    assert "pygit2" not in _imported(registry, "status")
+    (path,) = (registry / "registry" / "decisions").rglob("*.md")
+    path.write_text(path.read_text("utf-8") + "\nMore.\n", "utf-8")
+    assert "pygit2" in _imported(registry, "status")
+
+
 def test_a_check_of_one_file_imports_no_git_and_no_editor_of_yaml(registry: Path, cli: Cli) -> None:
     cli("decision", "new", "Use NATS", "--project", "P", root=registry)
     (path,) = (registry / "registry" / "decisions").rglob("*.md")
