@@ -464,9 +464,15 @@ def _replaces(
         return False
     if words_behind(facts(forge.catalogue, [present])[0], (archive, text)):
         return True
+    name = short_id(Kind.ARCHIVE, present.id)
+    if archive.compression_tag != present.compression_tag:
+        raise ArchiveError(
+            f"{name} ({present.compression_tag}) has the title, time and turns of {archive.compression_tag}; "
+            "--title gives this one's conversation a name of its own, --replace puts it in the other's place"
+        )
     raise ArchiveError(
-        f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and turns, with "
-        "another text; --replace puts this one in its place"
+        f"{name} is already filed for this conversation, time and turns, with another text; "
+        "--replace puts this one in its place"
     )
 
 

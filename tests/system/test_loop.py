@@ -225,6 +225,20 @@ def test_an_archive_of_the_same_conversation_time_and_turns_with_another_text_is
         paste(filed, text)
 
 
+def test_an_archive_of_another_tag_with_the_same_title_and_time_is_told_apart(repository: Path) -> None:
+    forge = opened(repository)
+    text = "# Conversation Archive\nProject: Beta\nTag: {}\nDate: 2026-06-01\n\n## Decisions\n- D1: {}\n"
+    [first] = paste(forge, text.format("budget-1", "Spend 100 euros on paint")).filed
+    other = text.format("hiring-1", "Hire two welders")
+    with pytest.raises(ArchiveError) as caught:
+        paste(forge, other)
+    assert str(caught.value) == (
+        f"{short_id(Kind.ARCHIVE, first.archive.id)} (budget-1) has the title, time and turns of hiring-1; "
+        "--title gives this one's conversation a name of its own, --replace puts it in the other's place"
+    )
+    assert paste(forge, other, title="Hiring").filed[0].new
+
+
 def test_what_is_given_of_a_filed_archive_is_not_dropped(repository: Path) -> None:
     forge, text = opened(repository), "# Queues\n\n## Decisions\n\n- D001: Use NATS for the bus\n"
     given = {"tag": "QUEUES", "inherits_from": ("STORAGE",), "external_id": "some-uuid"}
