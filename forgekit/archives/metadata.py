@@ -61,6 +61,12 @@ _SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+")
 _ALIGNED = re.compile(r"([^\W\d_][^\W\d_ ]*(?: [^\W\d_]+){0,2})(?: {2,}|\t+)(?=\S)(.+)$", re.DOTALL)
 """`PARENT     The first round`: a label and its value in columns."""
 _ORDER = re.compile(r"#(\d{1,4})")
+_AND = r"(?:and|und|et|y|e|en|i|&|\+)"
+_NAME = r"[`\"*_]*(?=[^\W_]*[-._/#\d])[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9][`\"*_]*"
+_PLAIN_PARENTS = re.compile(
+    rf"[\W_]*([^\W\d_]+(?: [^\W\d_]+)?) ({_NAME}(?:(?:,| {_AND}) {_NAME})*)(?:[.;,)]|\s*$)"
+)
+"""`Continues tw-10 and tw-12.`"""
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
 _REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
@@ -113,9 +119,7 @@ def add_tagged(
     facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str], own: Sequence[bool]
 ) -> None:
     """Add what the tagger took for facts, where no label gives them; `taken` lines name no parent."""
-    others = {
-        _bare_name(part) for value, _ in facts.all("parent", "inherited", "chain") for part in items(value)
-    }
+    others = {name for value, _ in facts.all("parent", "inherited", "chain") for name in _names(value)}
     known = {name for name in ("tag", "project") if facts.first(name)}
     known |= {"parent"} if others else set()
     known |= {"date"} if facts.first("created", "day") else set()
@@ -202,7 +206,8 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
                 and _TAG.fullmatch(bare(source))
             ):
                 facts.add("inherited", source, line)
-            if name in ("conversation state", "compression scope", "metadata", "archive", "session"):
+            known = name in ("conversation state", "compression scope", "metadata", "archive", "session")
+            if known or sum(isinstance(v, str) and fact_named(k) is not None for k, v in value.items()) > 1:
                 _mapping_facts(facts, value, getattr(value, "line", line))
         elif fact and isinstance(value, list) and all(isinstance(item, str) for item in value):
             facts.add(fact, f"[{', '.join(value)}]", line)
@@ -255,7 +260,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
         reached, is_parent = 0, False
         for match in _OTHER_TAG.finditer(node.text):
             between = node.text[reached : match.start()]
-            joined = re.fullmatch(r"[\W_]*(?:and|und|et|y|e|en|i)?[\W_]*", between) and reached
+            joined = re.fullmatch(rf"[\W_]*{_AND}?[\W_]*", between) and reached
             is_parent = bool(joined and is_parent) or names_parent(between)
             reached = match.end()
             if match.group() in known or node.text[match.end() : match.end() + 1] == ":":
@@ -267,7 +272,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
                 facts.add("parent" if is_parent or tagged else "tag", match.group(), node.line)
                 tagged = True
     if not facts.first("parent", "inherited", "chain"):
-        _quoted_parent(facts, lines)
+        _unlabelled_parents(facts, lines)
     if not facts.first("created", "day"):
         for node in lines[:4]:
             try:
@@ -278,9 +283,12 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
             return
 
 
-def _quoted_parent(facts: Facts, lines: Sequence[Node]) -> None:
-    """Take the title in quotes behind words that say that it is continued."""
+def _unlabelled_parents(facts: Facts, lines: Sequence[Node]) -> None:
+    """Take names and the title in quotes behind words that say that they are continued."""
     for node in lines:
+        plain = _PLAIN_PARENTS.match(node.text)
+        if plain and fact_named(plain[1]) == "parent":
+            facts.add("parent", plain[2], node.line)
         for match in QUOTED.finditer(node.text):
             if names_parent(node.text[: match.start()]):
                 facts.add("parent", match.group(), node.line)
@@ -409,7 +417,11 @@ def _bridged(facts: Facts) -> list[str]:
 
 
 def _names(value: str) -> list[str]:
-    return [_bare_name(part) for part in items(_ARROWS.sub(",", value)) if not is_none(part)]
+    joined = [part for each in items(_ARROWS.sub(",", value)) for part in re.split(rf"\s{_AND}\s", each)]
+    parts = (
+        joined if all(_TAG.fullmatch(_bare_name(part)) for part in joined) else items(_ARROWS.sub(",", value))
+    )
+    return [_bare_name(part) for part in parts if not is_none(part)]
 
 
 def _lineage_rows(columns: Sequence[str], rows: Iterable[Node]) -> list[str]:

@@ -89,7 +89,8 @@ def _read(document: Document) -> ArchiveText:
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
-    names_parent = bool(metadata.parents_of(page, metadata.collect(page, usable), usable, None))
+    stated = metadata.collect(page, usable)
+    names_parent = bool(metadata.parents_of(page, stated, usable, None))
     updates = [*found.updates, *(read_updates(page) if names_parent else ())]
     taken = set(page.taken)
     if is_log_alone:
@@ -100,6 +101,9 @@ def _read(document: Document) -> ArchiveText:
     tagged = read_tagged(page, unread)
     records.number_records(found)
     facts = metadata.collect(page, usable)
+    kept = set(facts.all("parent"))
+    for value, line in (pair for pair in stated.all("parent") if pair not in kept):  # taken for a record's
+        facts.add("parent", value, line)
     metadata.add_tagged(facts, tagged, taken, document.lines, own)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)

@@ -20,6 +20,8 @@ TITLE = "# Conversation Archive: broker choice\n\n"
         ("Continues: NEXUS_START", ("NEXUS_START",)),
         ("**Parent:** none", ()),
         ("We talked.\n\nContinues: NEXUS_START", ("NEXUS_START",)),
+        ("Continues: pm-3 and pm-2b", ("pm-3", "pm-2b")),
+        ("Continues pm-3 and `pm-2b`. Compressed in May.", ("pm-3", "pm-2b")),
         ("## Notes\n**Parent:** NEXUS_START", ("NEXUS_START",)),
         ("## Metadata\n- Parent: NEXUS_START", ("NEXUS_START",)),
     ],
@@ -49,6 +51,29 @@ def test_a_parent_that_is_no_tag_is_kept_as_it_is_described() -> None:
 )
 def test_no_parent_is_none_with_a_remark_behind_it_too(value: str) -> None:
     assert read_archive(f"{TITLE}**Parent:** {value}\n").inherits_from == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "project"),
+    [
+        ("St. Mary's Hall", "St. Mary's Hall"),
+        ("Lamb & Co. Bakery", "Lamb & Co. Bakery"),
+        ("Dr. No; phase 2", "Dr. No; phase 2"),
+        ("Nexus. We met on 3 May and talked about keys.", "Nexus"),
+        ("Nexus; kept by Ann and Bo. Tag: NEXUS_A", "Nexus"),
+        ("Nexus \u00b7 round 2", "Nexus"),
+    ],
+)
+def test_the_name_of_a_project_may_have_a_stop_in_it(value: str, project: str) -> None:
+    assert read_archive(f"{TITLE}Project: {value}\n\n- D001: Use NATS\n").project == project
+
+
+def test_a_mapping_of_facts_in_data_is_about_the_archive_whatever_its_key() -> None:
+    data = (
+        '{"info": {"title": "Keys: round 2", "tag": "keys-2", "project": "Nexus"}, "decisions": ["Use NATS"]}'
+    )
+    read = read_archive(data)
+    assert (read.title, read.tag, read.project) == ("Keys: round 2", "keys-2", "Nexus")
 
 
 def test_plain_lines_of_the_first_block_are_metadata() -> None:
