@@ -25,6 +25,8 @@ MARGIN = 192
 _STOP = re.compile(r"\s*(?:[.:;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
 _LABEL = re.compile(r"\S{1,12}\s?[:\uff1a]\s*")
 _WORDS = 30
+_HEAD_WORDS = 12
+"""Words before what is new of a record; a longer clause, or a question, is the record's own text."""
 _WIDE = 0x2E80
 """The code point from which on letters are read without words."""
 
@@ -117,6 +119,8 @@ def new_text(text: str, kind: str) -> str:
     """Return what a phrase says in the place of what was revised, "" where it gives no words for it."""
     for match in _STOP.finditer(text):
         head, rest = text[: match.start()], text[match.end() :].strip()
+        if len(head.split()) > _HEAD_WORDS or "?" in head:
+            break
         if meaning_of(head, kind, is_state=True) == "revised" and len(rest.split()) > 1:
             label = _LABEL.match(rest)
             return rest[label.end() :] if label else rest

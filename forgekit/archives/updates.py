@@ -7,7 +7,7 @@ claim for each sentence that gives one of them new words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from forgekit.archives.claims import (
@@ -20,6 +20,7 @@ from forgekit.archives.claims import (
     kind_of,
     rated,
     references,
+    series_of,
 )
 from forgekit.archives.document import Node
 from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
@@ -53,6 +54,8 @@ def read_updates(page: Page) -> list[Update]:
     reader, known = Reader(page), {key_of(claim.local_id) for claim in page.found.claims}
     found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
     known |= {key_of(each.local_id) for each in found}
+    own = set(filter(None, map(series_of, known)))
+    made: list[tuple[range, list[Update]]] = []
     lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
     places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
     for first, sentence in [*_sentences_of_ids(page)]:
@@ -66,6 +69,7 @@ def read_updates(page: Page) -> list[Update]:
         is_update = _is_of_state(line, states.values()) or any(rated(line, kind) for kind in kinds)
         keys = {*map(key_of, ids)}
         if not ids or not keys.isdisjoint(known) or not (is_listed or is_update):
+            own.update(filter(None, map(series_of, ids)))
             continue
         is_new = states.get("D") == "revised" and not states.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
@@ -73,11 +77,20 @@ def read_updates(page: Page) -> list[Update]:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
             lines = range(first, first + sentence.count("\n") + 1)
+            made.append((lines, [Update(local_id=each, line=first, text=one_line(text)) for each in ids]))
+            known |= keys
+    for lines, updates in made:
+        if not all(_is_between(own, each.local_id) for each in updates):
             page.of_parents.update(lines)
             page.taken.update(lines)
-            found += [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
-            known |= keys
+            found += updates
     return found
+
+
+def _is_between(own: Collection[tuple[str, int]], local_id: str) -> bool:
+    """Say whether the ids before and behind an id in its series are of records of the archive itself."""
+    series = series_of(local_id)
+    return series is not None and all((series[0], series[1] + step) in own for step in (-1, 1))
 
 
 def _is_alone(nodes: Sequence[Node], at: int) -> bool:
