@@ -175,6 +175,8 @@ _YEAR_FIRST = re.compile(
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
 _MARK = re.compile(r"(?!(?<=\d)(?<!\d{3}),\d{3}(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
 _LETTERS = re.compile(r"[^a-z ]+")
+_NO = ("no", "\u043d\u0435\u0442")
+"""Spellings of none that answer a question."""
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
 _OPEN, _SHUT = "([{\uff08", ")]}\uff09"
 
@@ -554,6 +556,11 @@ def _line_or_text(_claim: Claim, target: str, value: Any) -> Any:
     return text or None
 
 
+def _answer(_claim: Claim, _target: str, value: Any) -> str | None:
+    is_no = isinstance(value, str) and bare(value).rstrip(".").casefold() in _NO
+    return str(value).strip() if is_no else text_of(value) or None
+
+
 def _tier(claim: Claim, _target: str, value: Any) -> Any:
     if is_none(value):
         return None
@@ -766,6 +773,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
     "blocked_by": _blockers,
     "content": lambda _claim, _target, value: text_of(value) or None,
+    "resolution": _answer,
     "priority": _priority,
     "alternatives": _alternatives,
     "versions": _versions,

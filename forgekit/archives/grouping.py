@@ -27,6 +27,9 @@ _ITEM = re.compile(
 )
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}|-{3,}|={1,5}\s?\S.*=$)")
 
+_LOOK_BACK = 8
+_JOINS, _JOINS_BEHIND_ID = ("=", ":", "\uff1a"), (";", ",", "\uff1b", "\uff0c", "\u3001", "/")
+
 # Weights, chosen on marked archives that the tagger was not fitted to.
 _AHEAD, _MOST_AHEAD = 0.35, 6.0
 _GAP, _FARTHEST = 0.4, 12
@@ -61,7 +64,7 @@ def grouped(
     spans: Iterable[Span], lines: Sequence[str], tables: Mapping[int, int]
 ) -> tuple[list[Found], list[Span]]:
     """Return records with their fields, and the facts of the archive."""
-    spans = list(spans)
+    spans = _united(spans, lines)
     groups = _Groups(spans, lines, tables)
     groups.add_ids()
     _give_series_one_kind(groups.records)
@@ -69,6 +72,26 @@ def grouped(
     for found in groups.records:
         found.fields.sort(key=lambda span: span.line)
     return groups.records, [span for span in spans if span.tag in FACTS]
+
+
+def _united(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
+    """Return spans; what an equals sign or a colon joins, behind an id a comma too, is one."""
+    found: list[Span] = []
+    for span in spans:
+        before = found[-1] if found else None
+        if (
+            before
+            and before.tag == span.tag in ("D", "T")
+            and before.line == before.last == span.line == span.last
+        ):
+            line, end = lines[span.line - 1], span.column + len(span.text)
+            between = line[before.column + len(before.text) : span.column].strip(" *_`")
+            has_id = any(each.tag == "id" and each.line == span.line for each in found[-_LOOK_BACK:])
+            if between in _JOINS or (has_id and between in _JOINS_BEHIND_ID):
+                found[-1] = replace(before, text=line[before.column : end])
+                continue
+        found.append(span)
+    return found
 
 
 class _Groups:

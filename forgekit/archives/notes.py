@@ -40,6 +40,7 @@ from forgekit.archives.labels import (
     leading,
     letters,
 )
+from forgekit.archives.states import end_noted
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
 _BRACKETS_LIMIT = 8
@@ -53,6 +54,10 @@ LABEL = re.compile(
 _BOUND = re.compile(
     r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
 )
+_WRITTEN = re.compile(r"[^\W\d_]{4}|[\u3040-\u9fff]{2}")
+_QUESTION = re.compile(r"(?P<title>[^?]+\?)\s+(?:\u2192|->|=>)\s+(?P<answer>.+)", re.DOTALL)
+"""`Does it scale? -> Yes; measured in May.`"""
+_NAME_REST = 3  # words behind a stop in a name
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
@@ -60,7 +65,9 @@ _TRAILING = re.compile(
 _LAST_PART = re.compile(
     r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
-_LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
+_LEADING = re.compile(
+    r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?(?:\s+|(?=[\u3040-\u9fff]))"
+)
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
@@ -88,6 +95,8 @@ def annotated(
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
     marks: dict[str, Any] = dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
+    if kind == "T" and marks.get("status") == "resolved" and (match := _QUESTION.fullmatch(text)):
+        return match["title"], {**marks, "resolution": match["answer"]}
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
         lead, pairs = split_labels(text, kind, clauses=True)
@@ -260,12 +269,12 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
             for each in found:
                 fields = {**each, **fields}
         elif plain:
-            kept.append(words.strip(" ,;\u00b7|"))
+            kept.append(words.strip(" ,\u00b7|").lstrip("; "))
     if "band" in fields:
         fields.setdefault("tier", fields.pop("band"))
     if "resolution" in fields:
         fields.setdefault("status", "resolved")
-    return " ".join(kept), fields
+    return " ".join(kept).rstrip(" ;"), fields
 
 
 def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
@@ -365,6 +374,14 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     rest = leading(part, STATES[kind])[1].strip() if kind in STATES else ""
     if status and ((len(words) <= 2 and not rest) or references(part)):  # `(new vendor)` is no state
         return {"status": part}
+    if (
+        kind in STATES
+        and not status
+        and _WRITTEN.search(part)
+        and end_noted(part, kind)
+        and not references(part)
+    ):
+        return {"status": part}
     return {}
 
 
@@ -433,11 +450,19 @@ def split_labels(
     for (first, start, name), end in zip(marks, ends, strict=True):
         value, rest = text[start:end], ""
         joined = clauses and name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
-        if name in _TYPED or joined:  # such a value ends with its sentence
+        if joined or (name in _TYPED and not (name == "project" and _is_name(value))):
+            # Such a value ends with its sentence.
             value, rest = _first_sentence(value, kind if joined else "")
-        lead = f"{lead} {rest}" if rest else lead
+        lead = f"{lead.rstrip()}{'. ' if lead[-1:].isalnum() else ' '}{rest}" if rest else lead
         pairs.append((name, _value(value)))
     return lead, [pair for pair in pairs if pair[1]]
+
+
+def _is_name(value: str) -> bool:
+    """Say whether a value with a stop is one name, as `St. Mary's Hall` is: few words follow the stop."""
+    stop = re.search(r"[.;]\s+", value := value.strip(" *_"))
+    rest = value[stop.end() :] if stop else ""
+    return bool(rest) and len(rest.split()) <= _NAME_REST and not re.search(r"[.:|\u00b7\u2022]", rest)
 
 
 def _first_sentence(value: str, kind: str) -> tuple[str, str]:

@@ -14,8 +14,11 @@ from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES, tag
 from forgekit.archives.tokens import tokens_of
 
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
+_EMPHASIS_OR_STOP = re.compile(rf"{_EMPHASIS.pattern}|[;:]")
 _OUTER = " \t*_`~"
 _OF_ONE_LINE = ("id", "alt")
+_OF_CLAUSES = ("why", "res")
+"""Tags of words that go on behind a semicolon or a colon."""
 _USUAL, _CLEAR = "active", 3.0
 _GAP = 2
 _LONGEST = 40
@@ -118,13 +121,14 @@ def _masked(match: re.Match[str]) -> str:
 
 def _end(first: int, kind: int, tags: Sequence[int], texts: Sequence[str], row: Sequence[int]) -> int:
     """Return where a span ends: it may go on behind marks of emphasis, and on the next line."""
+    link = _EMPHASIS_OR_STOP if TAGS[kind] in _OF_CLAUSES else _EMPHASIS
     end, n = first + 1, first + 1
     while n < len(tags) and n - end <= _GAP:
         if tags[n] == kind:
             if row[n] != row[n - 1] and (n != end or TAGS[kind] in _OF_ONE_LINE):
                 break
             end = n + 1
-        elif tags[n] or not _EMPHASIS.fullmatch(texts[n]) or row[n] != row[first]:
+        elif tags[n] or row[n] != row[first] or not link.fullmatch(texts[n]):
             break
         n += 1
     return end

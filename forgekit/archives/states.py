@@ -22,6 +22,8 @@ CLASSES = {
 BITS = 15
 MARGIN = 192
 """How far the best class must lie above the next, times the root of the number of features."""
+_NOTED = 700
+_ENDS = ("superseded", "invalidated", "resolved", "abandoned")
 _STOP = re.compile(r"\s*(?:[.:;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
 _LABEL = re.compile(r"\S{1,12}\s?[:\uff1a]\s*")
 _WORDS = 30
@@ -101,6 +103,15 @@ def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
         return found
     clause = best(weights, head, kind, margin=MARGIN, is_state=is_state)
     return found if clause in (None, "none") else clause
+
+
+def end_noted(text: str, kind: str) -> str:
+    """Return the end of a record that a bracket of a few words says, "" where that is not very clear.
+
+    Single words are far from the phrases that were fitted: at `MARGIN` one in ten of any words seems an end.
+    """
+    found = best(_weights()[kind], text, kind, margin=_NOTED)
+    return found if found in _ENDS else ""
 
 
 def first_clause(text: str) -> str:

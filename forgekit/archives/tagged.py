@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from itertools import takewhile
 from math import exp, inf
 from typing import Any
@@ -20,6 +22,7 @@ from forgekit.archives.claims import (
     REST,
     Claim,
     ascii_of,
+    is_none,
     items,
     key_of,
     keys_in,
@@ -38,9 +41,11 @@ from forgekit.archives.labels import (
     CONFIDENCE,
     STATES,
     colour_in,
+    fact_named,
     field_named,
     leading,
     lists_kind,
+    names_kind,
     state_of_label,
 )
 from forgekit.archives.layout import (
@@ -50,9 +55,10 @@ from forgekit.archives.layout import (
     with_lists,
     with_series,
 )
-from forgekit.archives.notes import fields_of_note
+from forgekit.archives.notes import fields_of_note, split_labels
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
+from forgekit.archives.states import end_noted
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
@@ -71,10 +77,11 @@ _REFERS = {"revises": "rev", "superseded_by": "by", "dependencies": "dep"}
 """What a span that names records is, by the field that its label names."""
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
-_RATED = ("tier", "confidence", "priority")
+_BEFORE = ("tier", "confidence", "priority", "status")
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
+_UNSAID = (None, DecisionStatus.ACTIVE.value, ThreadStatus.OPEN.value)
 _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 """States that a record may have without a word of its own."""
 _VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
@@ -94,6 +101,10 @@ is asked about beside records that have ids."""
 _SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
+_ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
+_ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
+_OUTER_MARKS = " .*_`"
+_BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
 _UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
@@ -126,9 +137,10 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
+    labels = Counter(labelled(_ITEM_HEAD.sub("", line))[0].casefold() for line in lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
-    found, facts = grouped(spans, lines, tables)
+    found, facts = grouped([_of_label(page, span) for span in spans], lines, tables)
     found = _stated(found, page)
     known = _Known(claims, unnumbered)
     places = {id(record): place for place, record in enumerate(unnumbered)}
@@ -161,7 +173,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
             continue
         else:
             title = _title_of(each.words.line, titles, lines)
-            _register(page, each, before, title, referred, used)
+            _register(page, each, before, title, referred, used, labels)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
@@ -332,7 +344,13 @@ def _is_outside_brackets(part: str, text: str) -> bool:
 
 
 def _register(
-    page: Page, each: Found, before: tuple[str, str], title: str, referred: Collection[str], used: set[str]
+    page: Page,
+    each: Found,
+    before: tuple[str, str],
+    title: str,
+    referred: Collection[str],
+    used: set[str],
+    labels: Mapping[str, int],
 ) -> None:
     """Add a record.
 
@@ -343,18 +361,32 @@ def _register(
         title: of its list.
         referred: keys of the ids that other records name.
         used: keys of the ids of records.
+        labels: how many lines begin with each label.
     """
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
     if not _has_more_words(page.document.lines, each, title):
         each.words = replace(each.words, value="")
+    each.words = _with_subject(page, each, labels)
     left = left_behind(page.document.lines, each)
-    raw = _fields(each, kind) | {"text": each.words.text}
+    raw = _fields(each, kind) | _labelled_fields(page, each, kind) | {"text": each.words.text}
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
-    if state and not any(span.tag in ("state", "by", "res") for span in each.fields):
+    unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
+    if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
-    raw = _noted(page.document.lines[each.words.line - 1], each, kind) | raw
+    noted = _noted(page.document.lines[each.words.line - 1], each, kind)
+    raw = (
+        noted
+        | raw
+        | ({"status": noted["status"]} if raw.get("status") in _UNSAID and "status" in noted else {})
+    )
+    if (
+        kind == "T"
+        and raw.get("status") == ThreadStatus.RESOLVED.value
+        and (answer := _answer_behind(page, each))
+    ):
+        raw = {**raw, "resolution": answer, "blocked_by": []}
     if kind == "T":
         raw = _marked(page.document.lines[each.words.line - 1], raw, has_state=bool(each.all("state")))
     if left:
@@ -375,11 +407,38 @@ def _register(
         page.found.unnumbered.append((each.words.line, kind, raw, place))
 
 
+def _labelled_fields(page: Page, each: Found, kind: str) -> dict[str, str]:
+    """Return reason and alternatives where known labels begin the lines that have them: the whole lines."""
+    found: dict[str, str] = {}
+    for tag, name in (("why", "rationale"), ("alt", "alternatives")) if kind == "D" else ():
+        numbers = {n: None for span in each.all(tag) for n in range(span.line, span.last + 1)}
+        lines = (_ITEM_HEAD.sub("", page.document.lines[n - 1], count=1) for n in numbers)
+        read = [split_labels(line, kind, opening=True) for line in lines]
+        values = [
+            value for lead, pairs in read for label, value in pairs if label == name and not lead.strip()
+        ]
+        if read and len(values) == len(read):
+            found[name] = ("; " if name == "alternatives" else " ").join(values)
+    return found
+
+
+def _answer_behind(page: Page, each: Found) -> str:
+    """Return what an arrow behind a question leads to on its line, "" where there is none."""
+    line = page.document.lines[each.words.last - 1]
+    _, _, behind = line.rpartition(each.words.text)
+    match = _ANSWER.match(behind) if each.words.text.endswith("?") else None
+    return match[1] if match else ""
+
+
 def _noted(line: str, each: Found, kind: str) -> dict[str, Any]:
-    """Return the tier and the priority in the brackets before the words of a record: `E1 (level 2)`."""
-    before = line[: each.words.column]
-    notes = [fields_of_note(match[1], kind) for match in _NOTE.finditer(before)]
-    return {name: value for note in notes for name, value in note.items() if name in _RATED}
+    """Return what brackets before the words of a record say of it: `E1 (level 2)`, `(E1, void)`."""
+    before, own = line[: each.words.column], key_of(_id_of(each)) if each.id else ""
+    parts = (
+        [part for part in match[1].split(",") if key_of(part.strip()) != own]
+        for match in _NOTE.finditer(before)
+    )
+    notes = [fields_of_note(",".join(some), kind) for some in parts]
+    return {name: value for note in notes for name, value in note.items() if name in _BEFORE}
 
 
 def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:
@@ -392,6 +451,71 @@ def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any
     return {"priority": colour.value, **raw} if colour else raw
 
 
+def _with_subject(page: Page, each: Found, labels: Mapping[str, int]) -> Span:
+    """Return a record's words with the subject and the colon before them: `Budget: 9,000 a year`.
+
+    What is before the colon is no subject if it is a known label, or begins more than one line.
+    """
+    words, line = each.words, page.document.lines[each.words.line - 1]
+    start = len(line) - len(_ITEM_HEAD.sub("", line, count=1))
+    ids = (span.column + len(span.text) for span in each.all("id") if span.line == words.line)
+    if behind_id := max(ids, default=0):
+        start = len(line) - len(line[behind_id:].lstrip(_BEHIND_ID))
+    label, value = labelled(line[start:])
+    if label and _names_text(label, each.kind):
+        _take_whole(each, line, len(line) - len(value))
+        return each.words
+    if (
+        not label
+        or labels[label.casefold()] > 1
+        or fact_named(label)
+        or any(map(partial(_is_label, label), "DT"))
+    ):
+        return words
+    if words.text == label and any(
+        span.line == words.line and span.column > words.column for span in each.fields
+    ):
+        return words
+    if words.text == label:
+        behind = re.split(r"(?<=[.;!?])\s", value, maxsplit=1)[0].rstrip(_OUTER_MARKS)
+        return replace(words, text=f"{label}: {behind}", column=start)
+    between = line[start : words.column].removeprefix(label)
+    return (
+        words
+        if between.strip(_OUTER_MARKS) != ":"
+        else replace(words, text=f"{label}: {words.text}", column=start)
+    )
+
+
+def _of_label(page: Page, span: Span) -> Span:
+    """Return a span as a decision where a label such as `Decision:` begins its line."""
+    label = _label_beside(page, span) if span.tag in ("T", "res") else ""
+    is_decision = label and field_named(label, "D") == "text" and names_kind(label, "D")
+    return replace(span, tag="D", value="") if is_decision and not names_kind(label, "T") else span
+
+
+def _names_text(label: str, kind: str) -> bool:
+    return field_named(label, kind) == "text" or lists_kind(label, kind)
+
+
+def _take_whole(each: Found, line: str, start: int) -> None:
+    """Make all of a line from a column on the words of a record, unless a field is on it."""
+    inside = [span for span in each.fields if span.line == each.words.line and span.column >= start]
+    text = line[start:].strip(" *_`|")
+    if (
+        each.words.text in text
+        and each.words.line == each.words.last
+        and all(s.tag == "note" for s in inside)
+    ):
+        each.fields = [span for span in each.fields if span not in inside]
+        each.words = replace(each.words, text=text, column=line.index(text, start))
+
+
+def _is_label(words: str, kind: str) -> bool:
+    known = (lists_kind, names_kind, state_of_label, field_named, end_noted)
+    return any(says(words, kind) for says in known)
+
+
 def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
     """Say whether words beside a record or above its list may say in which state it is."""
     first = each.words.line
@@ -401,7 +525,9 @@ def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
     beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
     for span in (each.words, *each.fields):
         beside = beside.replace(span.text, "", 1)
-    return bool(_WORD.search(beside)) or not lists_kind(title, each.kind)
+    parts = (part.strip(_MARKS) for part in re.split(r"[.,;:()|\n]", beside))
+    said = any(_WORD.search(part) and not field_named(part, each.kind) for part in parts)
+    return said or not lists_kind(title, each.kind)
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:
@@ -412,7 +538,8 @@ def left_behind(lines: Sequence[str], each: Found) -> str:
     return "; ".join(
         part
         for part in parts
-        if len("".join(_WORDS.findall(part))) > _BESIDE and not any(s.text in part for s in each.fields)
+        if len("".join(_WORDS.findall(part))) > _BESIDE
+        and not any(s.text in part or part in s.text for s in each.fields)
     )
 
 
@@ -471,8 +598,10 @@ def _resolved(span: Span, ids: Collection[str]) -> Span:
 def _meant(page: Page, span: Span, each: Found) -> Span:
     """Return a span that names decisions as what its label says, else as what their numbers say.
 
-    A record of a series replaces an earlier one, and is not replaced by it.
+    A record of a series replaces an earlier one, and is not replaced by it. `No` answers a question.
     """
+    if span.tag == "state" and each.words.text.endswith("?") and is_none(span.text):
+        return replace(span, tag="res")
     if span.tag not in ("dep", "by") or _kind_of(each) != "D":
         return span
     if tag := _REFERS.get(field_named(_label_beside(page, span), "D") or ""):

@@ -79,18 +79,21 @@ def read_updates(page: Page) -> list[Update]:
             lines = range(first, first + sentence.count("\n") + 1)
             made.append((lines, [Update(local_id=each, line=first, text=one_line(text)) for each in ids]))
             known |= keys
+    updated = set(filter(None, (series_of(each.local_id) for _, updates in made for each in updates)))
     for lines, updates in made:
-        if not all(_is_between(own, each.local_id) for each in updates):
+        if not all(_is_among(own, updated, each.local_id) for each in updates):
             page.of_parents.update(lines)
             page.taken.update(lines)
             found += updates
     return found
 
 
-def _is_between(own: Collection[tuple[str, int]], local_id: str) -> bool:
-    """Say whether the ids before and behind an id in its series are of records of the archive itself."""
-    series = series_of(local_id)
-    return series is not None and all((series[0], series[1] + step) in own for step in (-1, 1))
+def _is_among(own: Collection[tuple[str, int]], updated: Collection[tuple[str, int]], local_id: str) -> bool:
+    """Say whether the ids before and behind an id in its series, if any is behind, are the archive's own."""
+    if (series := series_of(local_id)) is None or (series[0], series[1] - 1) not in own:
+        return False
+    behind = [number for name, number in {*own, *updated} if name == series[0] and number > series[1]]
+    return not behind or (series[0], series[1] + 1) in own
 
 
 def _is_alone(nodes: Sequence[Node], at: int) -> bool:

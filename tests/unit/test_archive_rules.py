@@ -102,6 +102,13 @@ def test_bullets_bold_and_rows() -> None:
     assert read.problems == ()
 
 
+def test_clauses_of_one_sentence_keep_the_semicolon_between_them() -> None:
+    read = read_archive(
+        "## Decisions\n\n### D001\nTraffic goes by a proxy; sockets are closed.\n**Rationale:** A leak.\n"
+    )
+    assert read.decisions[0].text == "Traffic goes by a proxy; sockets are closed."
+
+
 def test_numbered_open_threads_get_ids_of_their_own() -> None:
     read = read_archive(
         "**Open threads requiring resolution:**\n\n"

@@ -8,7 +8,7 @@ from fold_archives import archive, decision, the_decision, the_thread, thread
 from forgekit.archives.claims import rated
 from forgekit.archives.fold import fold
 from forgekit.archives.read import read_archive
-from forgekit.archives.states import meaning_of, new_text
+from forgekit.archives.states import end_noted, meaning_of, new_text
 from forgekit.model.archive_record import Scope
 from forgekit.model.entities import Decision, DecisionStatus, Priority, ThreadStatus
 
@@ -283,3 +283,18 @@ def test_a_definition_may_begin_with_a_field_in_emphasis() -> None:
     read = read_archive(f"{HEAD}## Positions\n\n{terms}")
     assert [each.local_id for each in read.updates] == ["P-2"]
     assert read.updates[0].text.startswith("superseded by: P-7")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "end"),
+    [
+        ("D", "vervallen", "invalidated"),
+        ("D", "hinf\u00e4llig", "invalidated"),
+        ("T", "answered", "resolved"),
+        ("D", "Budget", ""),
+        ("D", "desk", ""),
+        ("T", "Budget", ""),
+    ],
+)
+def test_a_bracket_of_one_word_says_an_end_only_where_that_is_clear(kind: str, text: str, end: str) -> None:
+    assert end_noted(text, kind) == end

@@ -281,6 +281,66 @@ def test_a_label_may_begin_a_record() -> None:
     assert [(t.title, t.status) for t in read.threads] == [("Who feeds the cat?", OPEN)]
 
 
+HALL = "# Notes of 3 May 2026\nProject: Hall\n\n"
+
+
+def test_words_before_a_colon_that_are_no_label_are_the_subject_of_a_record() -> None:
+    read = read_archive(
+        f"{HALL}## What we settled\n\n- Colour: dark red on all doors (90%)\n\n"
+        "## Still open\n\n- Budget: who pays for the roof?\n"
+    )
+    assert [(d.text, d.tier) for d in read.decisions] == [("Colour: dark red on all doors", 0.9)]
+    assert [t.title for t in read.threads] == ["Budget: who pays for the roof?"]
+
+
+def test_a_label_gives_the_whole_line_to_its_field() -> None:
+    read = read_archive(
+        f"{HALL}## Decisions\n\n- **K-1** The hall gets a heat pump.\n"
+        "  Rejected: gas boiler 1/2 size (too small); infrared (grid says no).\n"
+        "- **K-2** (void) The roof is paid by the club.\n"
+    )
+    first, second = read.decisions
+    assert first.alternatives == ("gas boiler 1/2 size (too small)", "infrared (grid says no)")
+    assert (second.text, second.status) == ("The roof is paid by the club.", DecisionStatus.INVALIDATED)
+
+
+def test_a_decision_below_the_question_that_has_its_id() -> None:
+    read = read_archive(
+        f"{HALL}**P1. Who keeps the keys?**\nDecision: the bakery.\nReplaced by P2\n\n"
+        "**P2. How do members get in?**\nDecision: a code that changes monthly.\n\n"
+        "**P3. What does it cost?**\nDecision: 3 euros a month, free for children.\n"
+    )
+    assert [(d.local_id, d.text, d.superseded_by) for d in read.decisions] == [
+        ("P1", "the bakery.", "P2"),
+        ("P2", "a code that changes monthly.", None),
+        ("P3", "3 euros a month, free for children.", None),
+    ]
+    assert read.threads == ()
+
+
+def test_what_an_arrow_behind_a_question_leads_to_is_its_answer() -> None:
+    read = read_archive(
+        f"{HALL}## Resolved questions\n\n"
+        "- **Q-1** Does the floor carry the stage? → yes, 500 kg; measured in April.\n"
+        "- **Q-2** May we drill into the old wall? → No.\n"
+    )
+    assert [(t.status, t.resolution) for t in read.threads] == [
+        (RESOLVED, "yes, 500 kg; measured in April."),
+        (RESOLVED, "No."),
+    ]
+
+
+def test_an_id_between_ids_of_the_archive_is_no_parents() -> None:
+    read = read_archive(
+        f"{HALL}Continues from hall-1.\n\n## Points\n\n"
+        "- **O1** Barrierefreies WC: im Altbau oder im Anbau? Wartet auf: Frau Wendt\n"
+        "- **O2** Toilette: im Altbau oder im Anbau? Priorität: mittel. Blockiert durch: O1\n"
+        "- **O3** Neue Trikots noch in dieser Saison? Priorität: niedrig\n"
+    )
+    assert [(t.local_id, t.blocked_by) for t in read.threads][1] == ("O2", ("O1",))
+    assert read.updates == ()
+
+
 @pytest.mark.parametrize(
     ("written", "day"),
     [
@@ -294,6 +354,9 @@ def test_a_label_may_begin_a_record() -> None:
         ("4 de mayo de 2026", "2026-05-04"),
         ("2026年5月4日", "2026-05-04"),
         ("2026년 5월 4일", "2026-05-04"),
+        ("4 maja 2026", "2026-05-04"),
+        ("4. listopadu 2026", "2026-11-04"),
+        ("4 Kasım 2026", "2026-11-04"),
         ("25/12/2026", "2026-12-25"),
     ],
 )
