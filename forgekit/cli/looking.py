@@ -71,9 +71,8 @@ _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summa
 _GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
 
 
-def listing(found: Listing, call: Call) -> None:
+def listing(found: Listing, _: Call) -> None:
     """Print a list of entities."""
-    del call
     from forgekit.insight.staleness import conflict_state
     from forgekit.insight.views import project_counts
     from forgekit.model.entities import Conflict
@@ -98,9 +97,8 @@ def listing(found: Listing, call: Call) -> None:
         console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
 
 
-def conventions(found: Lives, call: Call) -> None:
+def conventions(found: Lives, _: Call) -> None:
     """Print conventions and where they stand."""
-    del call
     columns = ("id", "stage", "confidence", "seen", "used", "title", "project")
     rows = [
         (
@@ -119,9 +117,8 @@ def conventions(found: Lives, call: Call) -> None:
         console.info("no conventions")
 
 
-def convention_status(found: Lives, call: Call) -> None:
+def convention_status(found: Lives, _: Call) -> None:
     """Print how many conventions stand where, what contradicts them, and the trend."""
-    del call
     from forgekit.cli.changes import print_contradictions
     from forgekit.insight.views import convention_status as view
 
@@ -328,9 +325,8 @@ def _named(registry: Registry, entity: EntityId) -> str:
     return entity if found is None else f"{short_id(found.kind, found.id)}  {found.title}"
 
 
-def status(found: Status, call: Call) -> None:
+def status(found: Status, _: Call) -> None:
     """Print the registry on one screen."""
-    del call
     for name, counts in found.projects:
         waiting = counts["waiting_candidates"]
         console.data(
@@ -410,9 +406,8 @@ def block(found: Any, call: Call) -> None:
 answer = block
 
 
-def compaction_status(found: AgentSession, call: Call) -> None:
+def compaction_status(found: AgentSession, _: Call) -> None:
     """Print how near a session is to a compaction, and what is kept of it."""
-    del call
     meter = found.meter
     seen = "where this model was seen to compact" if meter.observed else "the model's window"
     kept = ", ".join(console.count(number, kind) for kind, number in found.counts.items() if number)
@@ -429,9 +424,8 @@ def compaction_status(found: AgentSession, call: Call) -> None:
         console.info("decisions and constraints of the last turns: `forgekit compaction preserve` reads them")
 
 
-def compaction_report(found: CompactionReport, call: Call) -> None:
+def compaction_report(found: CompactionReport, _: Call) -> None:
     """Print what compactions left, by kind."""
-    del call
     if not found.compactions:
         console.info("no compaction with a summary in these transcripts")
         return
@@ -451,9 +445,8 @@ def compaction_report(found: CompactionReport, call: Call) -> None:
     )
 
 
-def stale(found: StaleReport, call: Call) -> None:
+def stale(found: StaleReport, _: Call) -> None:
     """Print stale decisions, and those that depend on one that has ended."""
-    del call
     rows = []
     for item in found.stale:
         days = format_date(UNKNOWN) if item.last_validated == UNKNOWN else f"{item.days} d"
@@ -468,9 +461,8 @@ def stale(found: StaleReport, call: Call) -> None:
     console.info(f"stale: {len(old)} of {old.active} active decisions ({old.share:.0%})")
 
 
-def explained(found: Explanation, call: Call) -> None:
+def explained(found: Explanation, _: Call) -> None:
     """Print which decisions govern files."""
-    del call
     for row in found.rows:
         marks = [f"in conflict: {', '.join(short_id(Kind.CONFLICT, key) for key in row.conflicts)}"]
         marks = marks * bool(row.conflicts) + ["stale"] * row.stale
@@ -486,9 +478,8 @@ def explained(found: Explanation, call: Call) -> None:
         console.info(f"no decision in force governs {console.count(len(found.paths), 'file')} asked about")
 
 
-def trace(found: Trace, call: Call) -> None:
+def trace(found: Trace, _: Call) -> None:
     """Print the edges around a conversation."""
-    del call
     from forgekit.model.graph import Direction, same_conversations
 
     same = same_conversations(found.registry)
@@ -509,11 +500,10 @@ def trace(found: Trace, call: Call) -> None:
         console.info(f"{short_id(Kind.CONVERSATION, found.conversation)} is joined to no other conversation")
 
 
-def bridge(found: Bridge, call: Call) -> None:
+def bridge(found: Bridge, _: Call) -> None:
     """Print what changed between two conversations."""
     from forgekit.model.entities import Thread
 
-    del call
     registry = found.registry
     console.data(f"{_conversation(registry, found.source.id)} -> {_conversation(registry, found.target.id)}")
 
@@ -588,9 +578,8 @@ def index_status(found: IndexStatus, call: Call) -> None:
     )
 
 
-def index_verified(found: Checked, call: Call) -> None:
+def index_verified(found: Checked, _: Call) -> None:
     """Print what a check of the vectors found."""
-    del call
     console.data(
         f"{console.count(found.compared, 'vector')} compared: {found.wrong} wrong; "
         f"{console.count(found.missing, 'entity', 'entities')} without a vector"

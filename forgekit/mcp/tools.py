@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from forgekit.mcp.answers import ANSWERS, Answer, Schema
 from forgekit.model.entities import Proposal
 from forgekit.operations import Argument, Operation, Type, operation_named
-from forgekit.times import parse_instant
 
 LONGEST = 16_000
 """Characters of one argument."""
@@ -168,19 +167,9 @@ def tools(*, writing: bool) -> tuple[Tool, ...]:
 
 
 def values_of(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the operation's function takes, from arguments that fit the tool's schema.
-
-    Raises ValueError with what is wrong.
-    """
-    values: dict[str, Any] = {a.name: a.default for a in tool.offered if a.default is not None}
-    for argument in tool.offered:
-        if argument.name not in given:
-            continue
-        value = given[argument.name]
-        if argument.type is Type.DATE:
-            value = parse_instant(value)
-        values[argument.name] = tuple(value) if argument.many else value
-    return {name: value for name, value in values.items() if value is not None}
+    """Return what the operation's function takes, from arguments that fit the tool's schema."""
+    values = ((argument, given.get(argument.name, argument.default)) for argument in tool.offered)
+    return {a.name: tuple(value) if a.many else value for a, value in values if value is not None}
 
 
 def _schema(argument: Argument, longest: int) -> Schema:
@@ -194,8 +183,6 @@ def _schema(argument: Argument, longest: int) -> Schema:
             found = {"type": "string", "enum": list(argument.of)}
         case Type.FLAG:
             found = {"type": "boolean"}
-        case Type.DATE:
-            found = {"type": "string", "maxLength": 40}
     if argument.many:
         found = {"type": "array", "items": found, "maxItems": 100}
     text = argument.help.partition(";")[0] or _HELP.get(argument.name, "")
