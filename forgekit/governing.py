@@ -66,22 +66,14 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     if not ids:
         return Explanation(tuple(asked), ())
     from forgekit.findings import findings_of
-    from forgekit.insight.staleness import open_conflicts, stale
+    from forgekit.insight.staleness import open_conflicts, stale_by
     from forgekit.model.entities import Decision
 
-    registry, settings = forge.registry(), forge.settings
+    registry = forge.registry()
     opposed = [(conflict.id, conflict.sides) for conflict in open_conflicts(registry)]
     found = findings_of(forge, registry, ids, wait_ms=0)
     opposed += [(EntityId(each.id), (each.a.id, each.b.id)) for each in found.conflicts]
-    old = stale(
-        registry,
-        forge.now(),
-        days=settings.stale_days,
-        hops=settings.stale_hops,
-        max_tier=settings.stale_max_tier,
-        among=ids,
-    )
-    aged = {aged.id for aged in old.found}
+    aged = {aged.id for aged in stale_by(forge.settings, registry, forge.now(), among=ids).found}
     rows = [
         Governing(
             decision,

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from forgekit.model.archive_record import ArtifactRecord
     from forgekit.model.entities import Decision, Entity, Thread
     from forgekit.model.registry import Registry
-    from forgekit.model.settings import Settings
     from forgekit.search import SearchResult
     from forgekit.text.transcript import Message
 
@@ -389,18 +388,14 @@ def stale_decisions(
 ) -> StaleReport:
     """Return what is stale by these limits, or by those of the settings."""
     from forgekit.governing import unused
-    from forgekit.insight.staleness import needs_revalidation
+    from forgekit.insight.staleness import needs_revalidation, stale_by
     from forgekit.model.entities import Decision
 
-    registry, settings = forge.registry(), forge.settings
+    registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
-    chosen = replace(
-        settings,
-        stale_days=days if days is not None else settings.stale_days,
-        stale_hops=hops if hops is not None else settings.stale_hops,
-        stale_max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
-    )
-    found = _stale(forge, registry, chosen, owner)
+    given: dict[str, Any] = {"stale_days": days, "stale_hops": hops, "stale_max_tier": max_tier}
+    limits = replace(forge.settings, **{name: most for name, most in given.items() if most is not None})
+    found = stale_by(limits, registry, forge.now(), project=owner)
     shaken = [each for each in needs_revalidation(registry) if owner in {None, each.decision.project_uuid}]
     patterns = unused(forge)
     decisions = sorted(registry.of_ids(Decision, patterns), key=lambda decision: decision.id)
@@ -408,31 +403,18 @@ def stale_decisions(
     return StaleReport(registry, found, shaken, idle)
 
 
-def _stale(forge: Forge, registry: Registry, settings: Settings, owner: EntityId | None = None) -> Staleness:
-    from forgekit.insight.staleness import stale
-
-    return stale(
-        registry,
-        forge.now(),
-        days=settings.stale_days,
-        hops=settings.stale_hops,
-        max_tier=settings.stale_max_tier,
-        project=owner,
-    )
-
-
 @reading
 def status(forge: Forge) -> Status:
     """Say where the registry stands."""
     from forgekit.findings import findings_of
     from forgekit.history import uncommitted
-    from forgekit.insight.staleness import conflict_state, open_conflicts
+    from forgekit.insight.staleness import conflict_state, open_conflicts, stale_by
     from forgekit.insight.views import project_counts
     from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
 
     registry = forge.registry()
-    old = _stale(forge, registry, forge.settings)
+    old = stale_by(forge.settings, registry, forge.now())
     opened = Counter(thread.priority.value for thread in registry.open_threads())
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)

@@ -152,14 +152,7 @@ def stale(files: Sequence[str], folder: Path) -> int:
             elif entity_path(shaken.broken) in staged.paths:
                 name = short_id(Kind.DECISION, shaken.decision.id)
                 _say(f"warning: {name} {shaken.why}; it needs another look")
-        settings = staged.forge.settings
-        found = staleness.stale(
-            staged.registry,
-            staged.forge.now(),
-            days=settings.stale_days,
-            hops=settings.stale_hops,
-            max_tier=settings.stale_max_tier,
-        )
+        found = staleness.stale_by(staged.forge.settings, staged.registry, staged.forge.now())
         for item in found:
             if entity_path(item.decision) in staged.paths:
                 name = short_id(Kind.DECISION, item.decision.id)

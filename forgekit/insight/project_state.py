@@ -20,7 +20,7 @@ from forgekit.insight.staleness import (
     blocked_from_carrying,
     needs_revalidation,
     open_conflicts,
-    stale,
+    stale_by,
 )
 from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
@@ -162,14 +162,7 @@ def project_state(
         key=lambda t: (t.id not in archived, t.priority.rank, -t.created_at, t.id),
     )
     decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
-    stale_ones = stale(
-        registry,
-        now,
-        days=settings.stale_days,
-        hops=settings.stale_hops,
-        max_tier=settings.stale_max_tier,
-        project=project,
-    )
+    stale_ones = stale_by(settings, registry, now, project=project)
     opposed = list(_opposed(registry, set(mine), findings))
     return ProjectState(
         threads=tuple(open_threads),

@@ -26,6 +26,7 @@ from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, D
 from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry, Standing
+from forgekit.model.settings import Settings
 from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
 
@@ -279,6 +280,19 @@ def stale(
             found.append(Aged(*aged))
     found.sort(key=lambda aged: (aged.last_validated, aged.id))
     return Staleness(registry, tuple(found), len(active))
+
+
+def stale_by(
+    settings: Settings,
+    registry: Registry,
+    now: Instant,
+    *,
+    project: EntityId | None = None,
+    among: Collection[EntityId] | None = None,
+) -> Staleness:
+    """Find the stale decisions by the limits of the settings; arguments as of `stale`."""
+    days, hops, most = settings.stale_days, settings.stale_hops, settings.stale_max_tier
+    return stale(registry, now, days=days, hops=hops, max_tier=most, project=project, among=among)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -442,7 +442,7 @@ def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None 
     """
     from forgekit.findings import findings_of
     from forgekit.history import out_of_force, settlings
-    from forgekit.insight.staleness import open_conflicts, stale
+    from forgekit.insight.staleness import open_conflicts, stale_by
 
     def own(entity: Decision | Thread | Note) -> bool:
         return project in (None, entity.project_name)
@@ -474,15 +474,7 @@ def _summary(forge: Forge, registry: Registry, at: Instant, project: str | None 
     sections = [f"{heading}:\n\n" + "\n".join(map(line, entities)) for heading, entities in parts if entities]
     if not sections or at + DAY_MS <= forge.now():  # what was stale on a past day, the files do not say
         return "\n\n".join(sections)
-    settings = forge.settings
-    old = stale(
-        registry,
-        forge.now(),
-        days=settings.stale_days,
-        hops=settings.stale_hops,
-        max_tier=settings.stale_max_tier,
-        among=mine,
-    )
+    old = stale_by(forge.settings, registry, forge.now(), among=mine)
     noted = [c for c in open_conflicts(registry) if c in disputes]
     against = findings_of(forge, registry, mine, wait_ms=0).conflicts
     return "\n\n".join(
