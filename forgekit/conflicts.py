@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from forgekit.change import Written, require_active, typed, write
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import NATURE, Finding, Findings, opposed, superseded
+from forgekit.conflict.pairs import NATURE, Findings, ListedConflict, opposed, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -22,25 +22,6 @@ _VERBS = {ConflictStatus.SCOPED: "scope", ConflictStatus.DISMISSED: "dismiss"}
 _WAIT_MS = 20_000
 UNANSWERED = ("open", FOUND, POSSIBLE)
 """The states of verdicts and findings that wait for a person."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListedConflict:
-    """A verdict on file, or a finding.
-
-    Attributes:
-        conflict: the verdict; of a finding, what `forgekit conflict scope` and others would begin from.
-        state: status of the verdict or `moot`; of a finding `found`, or `possible`.
-        sides: both decisions; a verdict may name one that is gone.
-        finding: None for a verdict.
-        yields: the side that yields to the other's higher tier.
-    """
-
-    conflict: Conflict
-    state: str
-    sides: tuple[Decision | None, Decision | None]
-    finding: Finding | None = None
-    yields: EntityId | None = None
 
 
 def listed(
@@ -58,15 +39,8 @@ def listed(
     def rows() -> Iterator[ListedConflict]:
         for conflict in registry.conflicts:
             a, b = (registry.find(Decision, side) for side in conflict.sides)
-            yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
-        for finding, loser in found.with_losers():
-            yield ListedConflict(
-                conflict=finding.verdict(),
-                state=finding.level.state,
-                sides=(finding.a, finding.b),
-                finding=finding,
-                yields=loser,
-            )
+            yield ListedConflict(conflict, conflict_state(registry, conflict), (a, b))
+        yield from (finding.listed(loser) for finding, loser in found.with_losers())
 
     def wanted(row: ListedConflict) -> bool:
         owners = {side.project_uuid for side in row.sides if side is not None}

@@ -357,11 +357,7 @@ def decision_conflicts(
     project = forge.known_project(project_name, registry).id if project_name else None
     rows, _ = listed(forge, registry, decision=key, project=project)
     derived = Derived(registry)
-    return [
-        listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
-        for row in reversed(rows)
-        if row.state in UNANSWERED
-    ]
+    return [listed_conflict_view(derived, row) for row in reversed(rows) if row.state in UNANSWERED]
 
 
 def decision_resolve_conflict(

@@ -14,7 +14,7 @@ from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
-    from forgekit.conflicts import ListedConflict
+    from forgekit.conflict.pairs import ListedConflict
     from forgekit.conventions import Contradiction
     from forgekit.history import Provenance
     from forgekit.ids import EntityId

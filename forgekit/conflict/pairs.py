@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.ids import EntityId, pair_id
@@ -123,6 +124,28 @@ class Finding:
         It says nothing of the judge: the same pair gives the same file on every machine.
         """
         return opposed(self.a, self.b)
+
+    def listed(self, yields: EntityId | None) -> ListedConflict:
+        """Return it as lists show it beside verdicts, with the side that yields."""
+        return ListedConflict(self.verdict(), self.level.state, (self.a, self.b), self, yields)
+
+
+class ListedConflict(NamedTuple):
+    """A verdict on file, or a finding.
+
+    Attributes:
+        conflict: the verdict; of a finding, what `forgekit conflict scope` and others would begin from.
+        state: status of the verdict or `moot`; of a finding `found`, or `possible`.
+        sides: both decisions; a verdict may name one that is gone.
+        finding: None for a verdict.
+        yields: the side that yields to the other's higher tier.
+    """
+
+    conflict: Conflict
+    state: str
+    sides: tuple[Decision | None, Decision | None]
+    finding: Finding | None = None
+    yields: EntityId | None = None
 
 
 def opposed(a: Decision, b: Decision) -> Conflict:

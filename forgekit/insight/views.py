@@ -22,10 +22,10 @@ from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judgement
-    from forgekit.conflict.pairs import Finding
+    from forgekit.conflict.pairs import Finding, ListedConflict
     from forgekit.insight.conventions import Life
     from forgekit.insight.staleness import Ages
-    from forgekit.model.entities import Conflict, Decision, Entity, Lineage
+    from forgekit.model.entities import Decision, Entity, Lineage
     from forgekit.model.graph import Graph
     from forgekit.model.registry import Registry
 
@@ -183,28 +183,12 @@ class Derived:
         return opposed
 
 
-def listed_conflict_view(
-    derived: Derived,
-    conflict: Conflict,
-    state: str,
-    sides: tuple[Decision | None, Decision | None],
-    finding: Finding | None,
-    yields: EntityId | None,
-) -> Json:
-    """Return a verdict, or a finding, with the texts of both sides.
-
-    Args:
-        derived: of the registry.
-        conflict: the verdict; of a finding, the one it would begin from.
-        state: as `conflicts.ListedConflict` has it.
-        sides: both decisions; None for one that is gone.
-        finding: None for a verdict; its view has `level`, `probability`, `words` and `judge_reason`.
-        yields: the side that yields to the other's higher tier.
-    """
-    view = derived.view(conflict)
-    view["texts"] = [side.decision if side is not None else None for side in sides]
-    view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": yields}
-    return view if finding is None else view | {"status": state} | _finding(finding)
+def listed_conflict_view(derived: Derived, row: ListedConflict) -> Json:
+    """Return a verdict, or a finding, with the texts of both sides."""
+    view = derived.view(row.conflict)
+    view["texts"] = [side.decision if side is not None else None for side in row.sides]
+    view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": row.yields}
+    return view if row.finding is None else view | {"status": row.state} | _finding(row.finding)
 
 
 def _finding(finding: Finding) -> Json:
@@ -286,10 +270,8 @@ def listing(found: Any) -> list[Json]:
     """Return the entities of a list; projects with their counts."""
     derived = Derived(found.registry)
     if found.conflicts is not None:
-        return [
-            listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
-            for row in found.conflicts
-        ] + [contradiction(*each) for each in found.contradictions]
+        rows = [listed_conflict_view(derived, row) for row in found.conflicts]
+        return rows + [contradiction(*each) for each in found.contradictions]
     counts = project_counts(found.registry, (e.id for e in found.entities if e.kind is Kind.PROJECT))
     return [derived.view(entity) | counts.get(entity.id, {}) for entity in found.entities]
 
@@ -608,9 +590,7 @@ def finding_view(finding: Finding, loser: EntityId | None) -> Json:
 def scanned(found: Any, listed: _Findings, contradictions: Iterable[Any], registry: Registry) -> Json:
     """Return what a scan for contradictions found, and how much of it was judged."""
     derived = Derived(registry)
-    conflicts = [
-        listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, loser) for f, loser in listed
-    ]
+    conflicts = [listed_conflict_view(derived, finding.listed(loser)) for finding, loser in listed]
     counts = {"judged": found.judged, "unjudged": found.unjudged, "missing": found.missing or None}
     return {
         **counts,

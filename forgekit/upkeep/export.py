@@ -16,7 +16,6 @@ from dataclasses import replace
 from textwrap import indent
 from typing import NamedTuple
 
-from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import NOTHING, Finding, Findings
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId
@@ -80,10 +79,7 @@ def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
     groups: dict[str, list[dict[str, object]]] = {kind.value: [] for kind in Kind}
     for entity in chosen:
         groups[entity.kind.value].append(derived.view(entity, body=True))
-    found = [
-        listed_conflict_view(derived, finding.verdict(), "found", (finding.a, finding.b), finding, loser)
-        for finding, loser in findings.with_losers()
-    ]
+    found = [listed_conflict_view(derived, one.listed(loser)) for one, loser in findings.with_losers()]
     return json.dumps({"schema": "forgekit/registry@1", **groups, "findings": found}, indent=2) + "\n"
 
 
@@ -156,8 +152,7 @@ def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -
     ]
     for finding, loser in findings.with_losers():
         remark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
-        state = "found" if finding.level is Level.CONFLICT else "possible"
-        conflicts.append(_opposed(finding.id, state, finding.sides, remark, ""))
+        conflicts.append(_opposed(finding.id, finding.level.state, finding.sides, remark, ""))
     return [*chapters, ("Conflicts", [("", conflicts)])] if conflicts else chapters
 
 
