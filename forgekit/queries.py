@@ -97,55 +97,50 @@ class StaleReport(NamedTuple):
     idle: list[tuple[Decision, tuple[str, ...]]]
 
 
-Counts = tuple[tuple[str, int], ...]
-"""(name, number) pairs in the order in which they are shown."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """Where a registry stands.
+    """Where a registry stands; counts are in the order in which they are shown.
 
     Attributes:
-        projects: what is in force and what waits, by name.
+        projects: their names, with what is in force and what waits.
         kinds: entities of each kind.
         decisions, conflicts: by status; those of none are left out. An open verdict may be moot, and a
             finding is `found` or `possible`.
-        threads: open ones by priority.
+        open_threads: by priority.
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
-        revalidate: active decisions that rest on one out of force.
+        needs_revalidation: active decisions that rest on one out of force.
         unsettled: short ids of what holds conflicting edits.
-        candidates: that wait for a review.
         uncommitted: paths with uncommitted changes.
         unreadable: paths of files that hold no entity.
         model: the embedding model, or "".
-        vectors, texts: entities that are indexed by meaning, of those that can be.
+        vectors, vectors_of: entities that are indexed by meaning, of those that can be.
         notes: by fidelity; `essences` and `digests` count those that are made, of `topics`.
         maintained: when `forgekit maintain` last ran, in ms since 1970, the next day it has work, failures.
         judge: who judges conflicts.
         judge_wanted: who shall, by the settings.
         judge_missing: why nobody judges and what to do about it, or "".
-        unjudged: pairs of decisions that wait for the judge.
+        unjudged_pairs: of decisions, that wait for the judge.
     """
 
     root: str
-    projects: tuple[tuple[str, dict[str, int]], ...]
-    kinds: Counts
-    decisions: Counts
-    threads: Counts
-    conflicts: Counts
-    next_threads: tuple[Thread, ...]
+    projects: Sequence[Mapping[str, Any]]
+    kinds: Mapping[str, int]
+    decisions: Mapping[str, int]
+    open_threads: Mapping[str, int]
+    conflicts: Mapping[str, int]
+    next_threads: Sequence[Thread]
     stale: int
     active: int
     open_conflicts: int
-    revalidate: int
-    unsettled: tuple[str, ...]
-    candidates: int
-    uncommitted: tuple[str, ...]
-    unreadable: tuple[str, ...]
+    needs_revalidation: int
+    unsettled: Sequence[str]
+    waiting_candidates: int
+    uncommitted: Sequence[str]
+    unreadable: Sequence[str]
     model: str
     vectors: int
-    texts: int
+    vectors_of: int
     notes: Mapping[str, int]
     essences: int
     digests: int
@@ -154,7 +149,7 @@ class Status:
     judge: str
     judge_wanted: str
     judge_missing: str
-    unjudged: int
+    unjudged_pairs: int
 
 
 class IndexStatus(NamedTuple):
@@ -433,31 +428,31 @@ def status(forge: Forge) -> Status:
     vectors = forge.vectors.status() if forge.vectors else None
     return Status(
         root=str(forge.root),
-        projects=tuple(
-            (p.project_name, of_projects[p.id] | {"waiting_candidates": waiting[p.id]})
+        projects=[
+            {"project_name": p.project_name, **of_projects[p.id], "waiting_candidates": waiting[p.id]}
             for p in sorted(registry.projects, key=lambda p: p.project_name)
-        ),
-        kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
+        ],
+        kinds={kind.value: kinds[kind] for kind in Kind},
         decisions=_counts(decisions),
-        threads=_counts(opened, ("high", "medium", "low")),
+        open_threads=_counts(opened, ("high", "medium", "low")),
         conflicts=_counts(states),
-        next_threads=tuple(active(registry, most=_NEXT_THREADS)),
+        next_threads=active(registry, most=_NEXT_THREADS),
         stale=len(old),
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
-        revalidate=len(forge.catalogue.unfounded()),
-        unsettled=tuple(short_id(entity.kind, entity.id) for entity in forge.unsettled()),
-        candidates=waiting.total(),
-        uncommitted=tuple(uncommitted(forge)),
-        unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
+        needs_revalidation=len(forge.catalogue.unfounded()),
+        unsettled=[short_id(entity.kind, entity.id) for entity in forge.unsettled()],
+        waiting_candidates=waiting.total(),
+        uncommitted=uncommitted(forge),
+        unreadable=list(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
-        texts=sum(number for kind, number in kinds.items() if kind.registered),
+        vectors_of=sum(number for kind, number in kinds.items() if kind.registered),
         judge="none" if findings.missing else judge,
         **_notes(forge, registry),
         judge_wanted=judge,
         judge_missing=findings.missing,
-        unjudged=findings.unjudged,
+        unjudged_pairs=findings.unjudged,
     )
 
 
@@ -478,8 +473,8 @@ def _notes(forge: Forge, registry: Registry) -> dict[str, Any]:
     }
 
 
-def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
-    return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
+def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> dict[str, int]:
+    return {name: counter[name] for name in names or sorted(counter) if counter[name]}
 
 
 def index_status(forge: Forge) -> IndexStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -327,10 +327,10 @@ def _named(registry: Registry, entity: EntityId) -> str:
 
 def status(found: Status, _: Call) -> None:
     """Print the registry on one screen."""
-    for name, counts in found.projects:
+    for counts in found.projects:
         waiting = counts["waiting_candidates"]
         console.data(
-            f"{name}: {console.count(counts['active_decisions'], 'active decision')}, "
+            f"{counts['project_name']}: {console.count(counts['active_decisions'], 'active decision')}, "
             f"{console.count(counts['open_threads'], 'open thread')}, "
             f"{console.count(counts['conversations'], 'conversation')}"
             + (f", {console.count(waiting, 'candidate')} waiting" if waiting else "")
@@ -339,29 +339,29 @@ def status(found: Status, _: Call) -> None:
         first = "no project yet; `forgekit sync-compression --archive FILE` files a first archive"
         console.data("no project can be read" if found.unreadable else first)
     console.data()
-    kinds = [console.count(number, name, PLURALS.get(name)) for name, number in found.kinds if number]
+    kinds = [console.count(number, name, PLURALS.get(name)) for name, number in found.kinds.items() if number]
     share = f" ({found.stale / found.active:.0%})" if found.active else ""
     lines = {
         "entities": ", ".join(kinds) or "none",
         "decisions": _pairs(found.decisions),
-        "open threads": _pairs(found.threads),
+        "open threads": _pairs(found.open_threads),
         "stale": f"{found.stale} of {found.active} active{share}",
         "to settle": _to_settle(found),
-        "to revalidate": str(found.revalidate),
+        "to revalidate": str(found.needs_revalidation),
     }
     if found.unsettled:
         lines["conflicting edits"] = f"{_paths(found.unsettled)}\n`forgekit check` says what to do"
-    if found.candidates:
-        lines["candidates"] = f"{found.candidates:,} waiting; `forgekit review`"
+    if found.waiting_candidates:
+        lines["candidates"] = f"{found.waiting_candidates:,} waiting; `forgekit review`"
     lines["vectors"] = "none; `forgekit doctor` explains"
     if found.model:
-        lines["vectors"] = f"{found.vectors:,} of {found.texts:,} ({found.model})"
+        lines["vectors"] = f"{found.vectors:,} of {found.vectors_of:,} ({found.model})"
     if found.notes:
-        lines["notes"] = f"{_pairs(sorted(found.notes.items()))}; {found.essences:,} with an essence"
+        lines["notes"] = f"{_pairs(dict(sorted(found.notes.items())))}; {found.essences:,} with an essence"
         lines["topics"] = f"{found.topics:,}, {found.digests:,} with a digest"
     lines["judge"] = f"none: {found.judge_missing}" if found.judge_missing else found.judge
-    if found.unjudged and not found.judge_missing:
-        pairs = console.count(found.unjudged, "pair")
+    if found.unjudged_pairs and not found.judge_missing:
+        pairs = console.count(found.unjudged_pairs, "pair")
         lines["judge"] += f"; {pairs} to judge (`forgekit conflict scan`)"
     lines |= {"uncommitted": _paths(found.uncommitted), "unreadable": _paths(found.unreadable)}
     console.fields(lines)
@@ -374,17 +374,16 @@ def status(found: Status, _: Call) -> None:
 
 
 def _to_settle(found: Status) -> str:
-    states = dict(found.conflicts)
-    possible = states.get("possible")
-    known = disagreements(found.open_conflicts, states.get("found", 0))
+    possible = found.conflicts.get("possible")
+    known = disagreements(found.open_conflicts, found.conflicts.get("found", 0))
     return f"{known}, {possible:,} possible" if possible else known
 
 
-def _pairs(counts: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in counts if number) or "none"
+def _pairs(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number) or "none"
 
 
-def _paths(paths: tuple[str, ...]) -> str:
+def _paths(paths: Sequence[str]) -> str:
     shown = "\n".join(paths[:5])
     return f"{shown}\nand {len(paths) - 5} more" if len(paths) > 5 else shown or "none"
 

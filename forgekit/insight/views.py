@@ -349,31 +349,19 @@ def _hit(scored: Any) -> Json:
 
 def status(found: Any) -> Json:
     """Return a registry on one screen."""
+    share = round(found.stale / found.active, 3) if found.active else 0.0
     return {
-        "root": found.root,
-        "projects": [{"project_name": name, **counts} for name, counts in found.projects],
-        "kinds": dict(found.kinds),
-        "decisions": dict(found.decisions),
-        "open_threads": dict(found.threads),
+        **_of(found, "root projects kinds decisions open_threads"),
         "next_threads": [
             _entity(thread, "thread_id", "priority title project_name") for thread in found.next_threads
         ],
-        "conflicts": dict(found.conflicts),
-        "stale": {
-            "stale": found.stale,
-            "active": found.active,
-            "share": round(found.stale / found.active, 3) if found.active else 0.0,
-        },
-        "open_conflicts": found.open_conflicts,
-        "needs_revalidation": found.revalidate,
-        "unsettled": list(found.unsettled),
-        "waiting_candidates": found.candidates,
-        **_of(found, "uncommitted unreadable"),
+        "conflicts": found.conflicts,
+        "stale": {**_of(found, "stale active"), "share": share},
+        **_of(found, "open_conflicts needs_revalidation unsettled waiting_candidates uncommitted unreadable"),
         "model": found.model or None,
-        "vectors": found.vectors,
-        "vectors_of": found.texts,
+        **_of(found, "vectors vectors_of"),
         "notes": {
-            "tiers": dict(found.notes),
+            "tiers": found.notes,
             **_of(found, "essences topics digests"),
             "last_run": _time(found.maintained[0]),
             "next_run": found.maintained[1],
@@ -381,7 +369,7 @@ def status(found: Any) -> Json:
         },
         **_of(found, "judge judge_wanted"),
         "judge_missing": found.judge_missing or None,
-        "unjudged_pairs": found.unjudged,
+        "unjudged_pairs": found.unjudged_pairs,
     }
 
 
