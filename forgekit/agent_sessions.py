@@ -22,6 +22,7 @@ from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, measure, reported
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
+from forgekit.insight.budget import Block
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
 from forgekit.transcripts.kept_events import Kept, kept, limits, note
@@ -83,19 +84,6 @@ class AgentSession:
         return {kind.value: found[kind] for kind in AnchorKind}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RestoredBlock:
-    """What comes back after a compaction."""
-
-    text: str
-    session: str
-    cut: str = ""
-
-    def data(self) -> dict[str, object]:
-        """Return the JSON values beside the text."""
-        return {"session": self.session}
-
-
 def status(forge: Forge | None, *, transcript: str | None = None, session: str | None = None) -> AgentSession:
     """Return the session with its meter and anchors.
 
@@ -142,7 +130,7 @@ def restore(
     session: str | None = None,
     budget: int = MOST,
     summary: str | None = None,
-) -> RestoredBlock:
+) -> Block:
     """Return what a session did and a summary does not hold.
 
     Args:
@@ -161,7 +149,7 @@ def restore(
     far = Depth(depth)
     most = _EVERYTHING if far is Depth.FULL else budget
     text = block(found, budget=most, depth=far, summary=summary, note="" if found.read else _UNREAD)
-    return RestoredBlock(text=text, session=found.name)
+    return Block(text=text, data=lambda: {"session": found.name})
 
 
 def block(

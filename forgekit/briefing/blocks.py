@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, record_name, write_machine_block
@@ -13,7 +13,7 @@ from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
 from forgekit.history import endings
 from forgekit.ids import EntityId, is_id
-from forgekit.insight.budget import BlockPart, BlockRow, lay_out
+from forgekit.insight.budget import Block, BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
     Abroad,
     Opposed,
@@ -40,21 +40,6 @@ from forgekit.times import format_date
 _LEAST_ROW = 12  # tokens of the shortest row
 # Tokens up to which the same rows are written, so that a refusal names a budget that works.
 _LEAST_ROOM = 4_000
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
-    """A block to paste.
-
-    Attributes:
-        text: Markdown.
-        data: returns the same as JSON values.
-        cut: how many rows did not fit, in words; "" where all did.
-    """
-
-    text: str
-    data: Callable[[], dict[str, object]]
-    cut: str
 
 
 @reading

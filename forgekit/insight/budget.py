@@ -135,6 +135,20 @@ class Laid(NamedTuple):
     placed: tuple[Placed, ...] = ()
 
 
+class Block(NamedTuple):
+    """A block to paste.
+
+    Attributes:
+        text: Markdown.
+        data: returns the same as JSON values.
+        cut: how many rows did not fit, in words; "" where all did.
+    """
+
+    text: str
+    data: Callable[[], dict[str, object]]
+    cut: str = ""
+
+
 def lay_out(
     opening: str,
     parts: Sequence[BlockPart],
