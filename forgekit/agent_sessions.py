@@ -88,8 +88,6 @@ def status(forge: Forge | None, *, transcript: str | None = None, session: str |
     """Return the session with its meter and anchors.
 
     Args:
-        forge: the registry, None outside one.
-        transcript: its file.
         session: its id; without both, the newest session of the working folder.
 
     Raises NotFoundError.
@@ -100,14 +98,11 @@ def status(forge: Forge | None, *, transcript: str | None = None, session: str |
 def preserve(
     forge: Forge | None, *, level: str = "extended", transcript: str | None = None, session: str | None = None
 ) -> AgentSession:
-    """Bring what is kept of a session up to date.
+    """Bring what is kept of a session up to date; arguments as of `status`.
 
     Args:
-        forge: the registry, None outside one.
         level: `critical` reads the transcript; `extended` lets the reader find decisions and constraints in
             its new turns; `full` in all turns again.
-        transcript: as of `status`.
-        session: as of `status`.
 
     Raises NotFoundError.
     """
@@ -131,15 +126,10 @@ def restore(
     budget: int = MOST,
     summary: str | None = None,
 ) -> Block:
-    """Return what a session did and a summary does not hold.
+    """Return what a session did and a summary does not hold; arguments as of `status` and `block`.
 
     Args:
-        forge: the registry, None outside one.
-        depth: of `Depth`.
-        transcript: as of `status`.
-        session: as of `status`.
         budget: characters; at full depth there is no limit.
-        summary: as of `block`.
 
     Raises NotFoundError, UsageError for too small a budget.
     """
@@ -163,9 +153,6 @@ def block(
     """Return the block of a session.
 
     Args:
-        session: with its stretches.
-        budget: characters.
-        depth: how far back it goes.
         summary: what a model knows anyway; None for that of the last compaction, and for what came after it.
         note: what else its reader should know.
     """
@@ -186,7 +173,6 @@ def status_line(forge: Forge | None, given: bytes) -> str:
     """Return one line on the context of a session, and keep the size of its window.
 
     Args:
-        forge: the registry, None outside one.
         given: the JSON that an agent gives the command of its status line; anything else gives no line.
     """
     try:

@@ -61,13 +61,9 @@ def load(
     """Gather what bears on a query.
 
     Args:
-        forge: the registry.
-        query: words.
         project: its name, else the default or only one, else all.
         cross_project: whether other projects are searched too.
         budget: tokens, else as the settings say.
-        include_threads: whether open and ended threads come along.
-        include_decisions: whether decisions come along.
 
     Raises UsageError for a budget that does not hold the headings.
     """
@@ -273,17 +269,7 @@ def context_load(
     budget: int | None = None,
     forge: Forge | None = None,
 ) -> dict[str, object]:
-    """Return what bears on a query: `context_text` and the entities behind it.
-
-    Args:
-        query: words.
-        project_name: its name, else the default or only one, else all.
-        include_threads: whether threads come along.
-        include_decisions: whether decisions come along.
-        cross_project: whether other projects are searched too.
-        budget: tokens, else as the settings say.
-        forge: the registry, else that of the working directory.
-    """
+    """Return what bears on a query: `context_text` and the entities behind it; arguments as of `load`."""
     return load(
         opened(forge),
         query,

@@ -71,8 +71,6 @@ def findings_of(
     It never fails: where nothing can be judged, `missing` is the reason.
 
     Args:
-        forge: the registry's vectors, judge and cache.
-        registry: all entities.
         decisions: only pairs with one of these; all pairs where None.
         wait_ms: how long to judge pairs that are not cached; without end where None, not at all where 0.
         finish_small: take some seconds more where few texts and pairs are left.
@@ -162,8 +160,6 @@ def of_written(forge: Forge, entities: Iterable[Entity], paths: Iterable[str]) -
     """Return the findings of the decisions among entities that were just written; it never fails.
 
     Args:
-        forge: the registry.
-        entities: that the write registered.
         paths: of all files that it wrote; only their folders are looked at again.
     """
     from forgekit.index.lazy_registry import PartialRegistry
@@ -188,7 +184,6 @@ def judged_texts(
     Which of `own` contradict each other is kept, for readers that have no time to judge.
 
     Args:
-        forge: the registry's vectors, judge and cache.
         own: by id; each is judged with the few of them that are nearest to it.
         others: by id; each of `own` is judged with the few nearest of these too.
         wait_ms: how long to judge pairs that are not cached; without end where None.

@@ -93,11 +93,7 @@ def inject(
     """Write the conventions in force into an agent's files of the project that a folder belongs to.
 
     Args:
-        forge: the registry.
-        target: of `TARGETS`.
         project: a project's name, else the default or only one.
-        check: write nothing.
-        folder: the working folder where None.
 
     Raises FormatError for a file that cannot be read or whose marks are broken; then no file is changed.
     """

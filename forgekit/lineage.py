@@ -368,7 +368,6 @@ def lineage_trace(
 
     Args:
         conversation_id: any name of it; a platform's own uuid too.
-        direction: `both`, `ancestors` or `descendants`.
 
     Raises UsageError for another direction.
     """

@@ -120,12 +120,9 @@ def search(
     """Search a registry.
 
     Args:
-        forge: the registry.
         query: any text; none of it is taken for syntax.
         kinds: None for all.
-        status: such as `open`; None for all.
         project: name or id; None for all.
-        limit: greatest number of hits.
         revision: search the registry of a revision or date, by words.
         mode: None for hybrid where there is an embedding model, else lexical.
 
@@ -252,8 +249,6 @@ def bring_up(
     """Make the vectors those of the catalogue as it was last refreshed, the newest entities first.
 
     Args:
-        forge: the registry.
-        vectors: its vectors.
         limit: texts to encode at most.
         progress: called with how far the encoding is.
         only: the entities whose texts may be encoded; None for all.

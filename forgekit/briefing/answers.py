@@ -593,13 +593,7 @@ class AnswerBlock:
 
 @reading
 def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
-    """Answer one of the retrieval commands, or search.
-
-    Args:
-        forge: the registry.
-        question: in the words of the retrieval protocol, or any others.
-        project: only this one.
-    """
+    """Answer one of the retrieval commands, or search."""
     registry = forge.registry()
     if project is not None:
         project = forge.known_project(project, registry).project_name

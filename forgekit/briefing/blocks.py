@@ -49,7 +49,6 @@ def prepare_compression(
     """Return the registry's state of a project, to paste before compressing a conversation.
 
     Args:
-        forge: the registry.
         project: its name; the default or only one where none is given.
         budget: tokens, else as the settings say.
         instructions: whether the block ends with how to write the archive.
@@ -74,9 +73,7 @@ def prepare_continuation(
     """Return what has become of an archive, to paste with it into the next conversation.
 
     Args:
-        forge: the registry.
         tag: the archive's compression tag, or another name of it.
-        budget: tokens, else as the settings say.
         project: where several projects use the tag.
 
     Raises NotFoundError, AmbiguousError, UsageError.

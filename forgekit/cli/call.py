@@ -140,7 +140,6 @@ class Call:
         """Print a result as JSON where that was asked for, and say whether it was.
 
         Args:
-            result: of the operation's function.
             view: of `insight.views`, where it is not the operation's own.
             more: what the view takes beside the result.
         """

@@ -63,8 +63,6 @@ def by_people(
     Args:
         known: the filed archives; what their records made is no manual entry.
         remembered: likewise.
-        new: archives that are being filed.
-        proposed: candidates that are being registered.
     """
     from forgekit.archives.conversations import Ingested, gather
     from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
@@ -98,12 +96,9 @@ def refold(
     """Fold all archives and conversations without and with those that are being filed.
 
     Args:
-        ours: the registry as it is.
         filed: the filed archives; a new one of the same id replaces its text.
-        new: archives that are being filed.
         remembered: what is ingested already.
         imported: what is ingested after this filing, if that differs.
-        proposed: candidates that are being registered.
     """
     from forgekit.archives.changes import ChangeSet, settle
     from forgekit.archives.conversations import gather

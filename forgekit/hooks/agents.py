@@ -144,8 +144,6 @@ def answer(agent: str, event: str, root: str = "") -> int:
     """Read what an agent writes to standard input, print what it reads, and return 0.
 
     Args:
-        agent: of `AGENTS`.
-        event: as of `run`.
         root: of the registry, "" for that of the environment or of the agent's folder.
     """
     given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_READ + 1)
@@ -157,9 +155,7 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
     """Return what an agent reads at an event, "" where there is nothing to say.
 
     Args:
-        agent: of `AGENTS`.
         event: by its own name, or as words joined by hyphens; an unknown one says nothing.
-        given: what the agent wrote to standard input.
         env: `FORGEKIT_ROOT` may name the registry.
     """
     known = AGENTS[agent]

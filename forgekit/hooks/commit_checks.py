@@ -50,8 +50,6 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
     """Say every error and warning about the named files; errors give exit status 1.
 
     Args:
-        files: to look at.
-        folder: where git works.
         removed: files that the commit removes; who names them still is an error.
 
     Raises FormatError for settings among the files that cannot be read.
@@ -76,8 +74,6 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
     Open verdicts are named; the settings say whether they stop the commit.
 
     Args:
-        files: decisions and conflicts to look at.
-        folder: where git works.
         staged: returns those of some paths, relative to the folder, that the commit holds.
     """
     status = 0
@@ -171,9 +167,6 @@ def archives(
     What lies in a folder of that name and is no archive of a registry is not looked at.
 
     Args:
-        files: archives to look at.
-        folder: where git works.
-        removed: archives that the commit removes.
         changed: the committed bytes of the archives that it changes.
     """
     lost, named = (

@@ -25,8 +25,6 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
 
     Args:
         base: holds the common ancestor, or nothing.
-        ours: holds this side.
-        theirs: holds the other side.
         path: where the file lies below the top of the work tree.
 
     Exit status 255 asks for a merge line by line, of a file that is no entity's or cannot be read as one.

@@ -110,12 +110,9 @@ def setup(
     """Add forgekit to an agent's settings, or remove it, and return what changed.
 
     Args:
-        agent: of `PLACES`.
         project: in the files of the working folder, else in those of the user.
         remove: take out what an earlier call added.
-        dry_run: change nothing.
         registry: that hooks and server use; "" for the one that the agent's folder belongs to.
-        env: where the home folder is.
 
     Raises FormatError for a file that cannot be read, and then no file is changed.
     """

@@ -162,9 +162,6 @@ def lay_out(
     """Fit sections into a budget; each keeps its heading, its count and at least its first row.
 
     Args:
-        opening: heading and notice.
-        parts: in the order in which they are shown.
-        closing: what ends the block.
         budget: tokens for the whole block and what is written with it.
         cost: estimates the tokens of a text; of two texts together never more than of both alone.
         rest: what is written below the block in any case.

@@ -216,13 +216,9 @@ def observed(
     """Return what a conversation asks for or shows: active where a person states it outright, else proposed.
 
     Args:
-        conversation: the conversation.
         text: one line, in the person's words.
         sure: how likely it is a standing instruction, 0 to 1.
-        turn: that states it.
-        at: when.
         corrects: the turn that it corrects.
-        form: a convention or an anti-pattern.
     """
     place = f"{short_id(Kind.CONVERSATION, conversation.id)} turn {turn}"
     explicit = sure >= EXPLICIT
@@ -246,7 +242,6 @@ def stated(known: Mapping[EntityId, Convention], new: Convention) -> Convention:
     """Return what a further observation makes of a convention; a person's answer is kept.
 
     Args:
-        known: by id.
         new: the observation; of a text that was revised, its successor takes it.
     """
     old, passed = known.get(new.id), {new.id}
@@ -357,7 +352,6 @@ def within(lives: Iterable[Life], line: Callable[[Life], str], frame: str) -> tu
 
     Args:
         lives: the most important first.
-        line: what one is written as.
         frame: what is written beside them.
     """
     found = list(lives)

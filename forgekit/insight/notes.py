@@ -45,8 +45,6 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
 
     Args:
         sentences: of the text, unchanged.
-        text: the whole of it.
-        limit: characters of the longest.
     """
     plain = (_LINK.sub(lambda m: m[1] or m[2] or "", each).replace("`", "") for each in sentences)
     every = list(dict.fromkeys(" ".join(each.split()) for each in plain))
@@ -84,8 +82,6 @@ def choose(
         sentences: each no longer than `limit`.
         central: how near each is to the whole.
         alike: the cosine of each pair of them.
-        limit: characters of the answer.
-        most: sentences of the answer.
     """
     count = len(sentences)
     score = [value - _POSITION * at / count for at, value in enumerate(central)]
@@ -145,8 +141,6 @@ def fidelity(
 
     Args:
         note: its essence counts where it is of the present text.
-        topics: the states of its topics.
-        now: in ms since 1970.
         opened: when a person last opened it on this machine.
     """
     age = (now - note.updated_at) / DAY_MS
@@ -230,9 +224,7 @@ def suggest(
 
     Args:
         topics: all of the project, merged ones too.
-        notes: of the project.
         clusters: of their ids, disjoint.
-        now: in ms since 1970.
     """
     known = {note.id: note for note in notes}
     groups = sorted((sorted(group) for group in clusters), key=lambda group: (-len(group), group))

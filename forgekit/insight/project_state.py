@@ -140,13 +140,8 @@ def project_state(
     """Gather what a conversation in a project must know.
 
     Args:
-        registry: all entities.
-        project: its id.
-        now: the time of asking.
-        settings: from when on a decision counts as stale.
         continued: the archive that is to be continued, with what it says: its records come first,
             speculative decisions stay out, and what the registry says otherwise is named.
-        findings: of the project's decisions.
     """
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
@@ -269,7 +264,6 @@ def abroad(
     """Return each decision of another project under what it shares most words with, or is closest to.
 
     Args:
-        registry: all entities.
         project: whose decisions are left out.
         own: the threads and decisions that the others may bear on.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.

@@ -257,13 +257,7 @@ def stale(
     """Find the active decisions that nobody validated for `days` days or `hops` hops.
 
     Args:
-        registry: all entities.
-        now: the time of asking.
-        days: whole days, this many or more.
-        hops: this many or more.
         max_tier: only decisions of this tier or below; where nobody gave one, 0.5 counts.
-        project: only decisions of this project.
-        among: only these.
     """
     ages = Ages(registry)
     found = []

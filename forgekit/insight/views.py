@@ -62,7 +62,6 @@ class Derived:
         """Return an entity with every field of its schema.
 
         Args:
-            entity: of this registry.
             body: whether an archive's text comes along.
         """
         from forgekit.model.entities import FIELDS, Decision, Thread, entity_path

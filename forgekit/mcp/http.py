@@ -27,12 +27,7 @@ LEAST = 16
 
 
 class TokenGate:
-    """Lets requests with the token through and answers others with status 401.
-
-    Args:
-        app: what is behind it.
-        token: printable ASCII.
-    """
+    """Lets requests with the token through and answers others with status 401."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._wanted = app, f"Bearer {token}".encode()
@@ -64,7 +59,6 @@ def serve(server: Server[Any], port: int) -> None:
     """Serve until the process is stopped; print the address, and the token that nobody chose.
 
     Args:
-        server: of the registry.
         port: of this machine; 0 for any free one.
     """
     given = os.environ.get(VARIABLE)

@@ -57,7 +57,6 @@ class Door:
     """The requests that the server answers.
 
     Args:
-        forge: the registry.
         writing: whether tools that write are offered.
     """
 
@@ -199,12 +198,7 @@ class Door:
 
 
 def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
-    """Return the server of a registry.
-
-    Args:
-        forge: the registry.
-        writing: whether tools that write are offered.
-    """
+    """Return the server of a registry."""
     door = Door(forge, writing=writing)
     return Server(
         "forgekit",
@@ -355,8 +349,6 @@ def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -
     """Serve a registry until the client goes, or for ever over HTTP.
 
     Args:
-        forge: the registry.
-        allow_write: offer the tools that write.
         http: a port of this machine, in the place of standard input and output; 0 for any free one.
 
     Raises UsageError for a token that cannot be used.

@@ -344,7 +344,6 @@ def _clusters(forge: Forge, *, every: bool = True) -> Iterator[list[EntityId]]:
     """Yield the clusters of each project's notes; daily summaries belong to none.
 
     Args:
-        forge: the registry.
         every: whether notes that belong to no topic yet are in them.
     """
     vectors = forge.vectors

@@ -30,8 +30,6 @@ def successors_given(
 
     Args:
         base: the files of the common base, path -> blob.
-        here: those of one side.
-        there: those of the other.
     """
     given = {}
     for path in here.keys() & there.keys():
@@ -77,11 +75,7 @@ def with_successors(old: Decision, successors: Collection[EntityId]) -> Decision
 
 
 def unrecorded(repository: Repository, get: Callable[[EntityId], Entity | None]) -> list[Problem]:
-    """Find revisions of one decision that are in force side by side, and no verdict on them.
-
-    Args:
-        get: returns an entity of the registry, or None.
-    """
+    """Find revisions of one decision that are in force side by side, and no verdict on them."""
     try:
         pairs = {conflict.id: (old, conflict) for old, conflict in _pairs(repository, get)}
     except StoreError:
