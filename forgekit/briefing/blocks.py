@@ -150,15 +150,15 @@ def _block(
 ) -> Block:
     room = budget if budget is not None else forge.settings.budget
     rows = _Rows(registry, archive, room)
-    parts = [
-        *([_overtaken(forge, state, rank=0)] if archive is not None else []),
-        _conflicts(rows, state, rank=1),
-        _yielding(rows, state, rank=1),
-        _threads(rows, state, rank=2),
-        _revalidation(rows, state, rank=3),
-        _decisions(rows, state, rank=4),
-        _abroad(rows, state, rank=5),
-        _lineage(registry, state, rank=6),
+    parts = [  # what is filled first comes first
+        *([_overtaken(forge, state)] if archive is not None else []),
+        _conflicts(rows, state),
+        _yielding(rows, state),
+        _threads(rows, state),
+        _revalidation(rows, state),
+        _decisions(rows, state),
+        _abroad(rows, state),
+        _lineage(registry, state),
     ]
     names = MachineBlock(
         purpose=purpose, project=project, tag=archive.compression_tag if archive is not None else ""
@@ -306,7 +306,7 @@ def _name(entity: Decision | Thread) -> str:
     return short_id(entity.kind, entity.id)
 
 
-def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _threads(rows: _Rows, state: ProjectState) -> BlockPart:
     def ended(name: str) -> bool:
         known = rows.registry.get(EntityId(name))
         return isinstance(known, Thread) and known.status.ended
@@ -323,10 +323,10 @@ def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
     first = rows.registry.in_order(Thread, [thread.id for thread in state.threads[: rows.most]])
     shown = rows.fitting(row(thread) for thread in first)
-    return BlockPart(title="Active Threads", rows=shown, total=len(state.threads), rank=rank)
+    return BlockPart(title="Active Threads", rows=shown, total=len(state.threads))
 
 
-def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _decisions(rows: _Rows, state: ProjectState) -> BlockPart:
     again = {*(shaken.decision.id for shaken in state.shaken), *(aged.id for aged in state.flagged)}
     chosen = sorted(
         (d for d in state.decisions if d.id not in again),
@@ -343,7 +343,7 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
     first = rows.registry.in_order(Decision, [decision.id for decision in chosen[: rows.most]])
     shown = rows.fitting(row(decision) for decision in first)
-    return BlockPart(title="Decisions In Force", rows=shown, total=len(chosen), rank=rank)
+    return BlockPart(title="Decisions In Force", rows=shown, total=len(chosen))
 
 
 _UNKNOWN = "Tier unknown"
@@ -355,7 +355,7 @@ def _band(decision: Standing | Decision) -> str:
     return _UNKNOWN if tier is None else band(tier).value.capitalize()
 
 
-def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
+def _overtaken(forge: Forge, state: ProjectState) -> BlockPart:
     ended = endings(forge, (o.entity for o in state.overtaken if isinstance(o.entity, Decision)))
 
     def line(item: Overtaken, width: int) -> str:
@@ -384,10 +384,10 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
         return f"{was}{how if width > len(how) else ''}{now}"
 
     rows = [BlockRow((line(item, 400), line(item, 60))) for item in state.overtaken]
-    return BlockPart(title="Changed Since This Archive", rows=rows, total=len(rows), rank=rank)
+    return BlockPart(title="Changed Since This Archive", rows=rows, total=len(rows))
 
 
-def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _conflicts(rows: _Rows, state: ProjectState) -> BlockPart:
     def cells(o: Opposed, width: int) -> str:
         nature = f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature
         sides = rows.side(o.a, width), rows.side(o.b, width)
@@ -397,10 +397,10 @@ def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
         "Decision A", "Decision B", "Project A", "Project B", "Nature"
     )
-    return BlockPart(title="Conflicts", rows=shown, total=len(state.conflicts), head=head, rank=rank)
+    return BlockPart(title="Conflicts", rows=shown, total=len(state.conflicts), head=head)
 
 
-def _yielding(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _yielding(rows: _Rows, state: ProjectState) -> BlockPart:
     pairs = [(o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding]
     shown = rows.fitting(
         BlockRow(tuple(row(*(rows.side(side, width) for side in pair)) for width in (400, 60)))
@@ -409,14 +409,14 @@ def _yielding(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     head = "These contradict a decision of a much higher tier. Do not carry them forward.\n\n" + table_head(
         "Decision", "Yields To"
     )
-    return BlockPart(title="Yielding To A Higher Tier", rows=shown, total=len(pairs), head=head, rank=rank)
+    return BlockPart(title="Yielding To A Higher Tier", rows=shown, total=len(pairs), head=head)
 
 
 def _age(days: int, hops: int) -> str:
     return f"{count(days, 'day')}, {count(hops, 'hop')} since validated"
 
 
-def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _revalidation(rows: _Rows, state: ProjectState) -> BlockPart:
     """Return what must be looked at again: what rests on something out of force, then what is stale.
 
     Of each the decisions of the archive come first, then those of higher tiers, then the newest.
@@ -450,10 +450,10 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in first
     )
     head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since", "Why", "Source")
-    return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head, rank=rank)
+    return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head)
 
 
-def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+def _abroad(rows: _Rows, state: ProjectState) -> BlockPart:
     def cells(a: Abroad, width: int) -> str:
         return row(
             a.decision.project_name,
@@ -465,11 +465,10 @@ def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
 
     shown = rows.fitting(BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad)
     head = table_head("Source Project", "Decision", "Tier", "Relevance", "Source")
-    total = state.abroad_count
-    return BlockPart(title="Cross-Project Context", rows=shown, total=total, head=head, rank=rank)
+    return BlockPart(title="Cross-Project Context", rows=shown, total=state.abroad_count, head=head)
 
 
-def _lineage(registry: Registry, state: ProjectState, rank: int) -> BlockPart:
+def _lineage(registry: Registry, state: ProjectState) -> BlockPart:
     named = titles(registry, state.edges)
     lines = []
     for number, edge in enumerate(state.edges, 1):
@@ -481,4 +480,4 @@ def _lineage(registry: Registry, state: ProjectState, rank: int) -> BlockPart:
             f"{short_id(Kind.CONVERSATION, target)} ({quote(named[target])}), tag {quote(edge.title)}, "
             f"{count(carried, 'decision')} carried, {dropped} dropped"
         )
-    return BlockPart(title="Lineage", rows=[BlockRow((line,)) for line in lines], total=len(lines), rank=rank)
+    return BlockPart(title="Lineage", rows=[BlockRow((line,)) for line in lines], total=len(lines))
