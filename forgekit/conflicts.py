@@ -59,7 +59,7 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
 
     Args:
         name: of a verdict, of a finding, or of one of the sides.
-        other: one of the sides, where only conflicts with it are meant.
+        other: of the conflicts of a side only those with this one are meant.
 
     Raises NotFoundError when there is none, RuleError when a decision has several.
     """
@@ -119,7 +119,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
     Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
     """
     kept = forge.resolve(keep, Kind.DECISION)
-    chosen = named(forge, name, kept if _names_decision(forge, name) else None)
+    chosen = named(forge, name, kept)
 
     def decide(registry: Registry) -> list[Entity]:
         conflict = _open(registry, chosen)
@@ -155,13 +155,6 @@ def settle(
         return [replace(_open(registry, chosen), status=state, reason=reason)]
 
     return write(forge, decide, f"conflict {_VERBS[state]}", options)
-
-
-def _names_decision(forge: Forge, name: str) -> bool:
-    try:
-        return forge.entity(name, Kind.CONFLICT, Kind.DECISION).kind is Kind.DECISION
-    except NotFoundError:
-        return False
 
 
 def _open(registry: Registry, chosen: Conflict) -> Conflict:
