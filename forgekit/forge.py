@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forgekit.index.vectors import Vectors
     from forgekit.model.entities import Entity, Project
     from forgekit.model.registry import Registry
-    from forgekit.model.settings import ModelKind, Settings
+    from forgekit.model.settings import Settings
     from forgekit.models.encoder import Encoder, Missing
     from forgekit.store import Change, Outcome, Store
 
@@ -71,8 +71,6 @@ class Forge:
     now: Callable[[], Instant] = clock
     allow: frozenset[str] = frozenset()
     """Fingerprints of secrets that may be written, beside those of the settings."""
-    judge_kind: ModelKind | None = None
-    """Who judges conflicts, in place of the settings' choice."""
     agent: str = ""
     """Who writes, where it is no person; named in the trailer of each commit."""
     on_new_project: Callable[[str, str | None], None] | None = None
@@ -100,8 +98,7 @@ class Forge:
 
         Raises FormatError for settings that cannot be read.
         """
-        found = load_settings(self.root)
-        return found if self.judge_kind is None else replace(found, judge=self.judge_kind)
+        return load_settings(self.root)
 
     @cached_property
     def store(self) -> Store:

@@ -88,9 +88,8 @@ def inject(
     *,
     project: str | None = None,
     check: bool = False,
-    folder: Path | None = None,
 ) -> Injection:
-    """Write the conventions in force into an agent's files of the project that a folder belongs to.
+    """Write the conventions in force into an agent's files of the project that the working folder belongs to.
 
     Args:
         project: a project's name, else the default or only one.
@@ -103,7 +102,7 @@ def inject(
     name = forge.project(project, registry)
     owner = forge.known_project(name or "", registry).id
     judged_texts(forge, compared(c for c in registry.conventions if c.project_uuid == owner), {}, _WAIT_MS)
-    return inject_for(forge, owner, target, check=check, folder=folder or Path.cwd())
+    return inject_for(forge, owner, target, check=check, folder=Path.cwd())
 
 
 def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folder: Path) -> Injection:
