@@ -184,6 +184,8 @@ def list_entities(
 
     Raises NotFoundError for a project that is not known.
     """
+    from forgekit.insight.staleness import projects_of
+
     wanted_kind = Kind(kind)
     registry = forge.registry() if as_of is None else forge.registry_at(as_of)
     if wanted_kind is Kind.CONFLICT and as_of is None:
@@ -195,7 +197,7 @@ def list_entities(
             return False
         if not set(tags) <= set(getattr(entity, "tags", ())):
             return False
-        return owner is None or owner in _owners(registry, entity)
+        return owner is None or owner in projects_of(registry, entity)
 
     every = forge.catalogue.entities(wanted_kind) if as_of is None else registry
     chosen = [entity for entity in every if entity.kind is wanted_kind and wanted(entity)]
@@ -224,13 +226,6 @@ def _conflicts(
     ours = [each for each in found if status in {None, each[2].level.state}]
     more = ours if limit is None else ours[: max(limit - len(chosen), 0)]
     return Listing(Kind.CONFLICT, registry, entities, chosen, more, findings.unjudged)
-
-
-def _owners(registry: Registry, entity: Any) -> set[EntityId | None]:
-    if entity.kind is not Kind.CONFLICT:
-        return {entity.project_uuid}
-    sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
-    return {getattr(side, "project_uuid", None) for side in sides}
 
 
 def state_of(registry: Registry, entity: Any) -> str:
@@ -277,19 +272,13 @@ def show(
     origin = provenance(forge, registry, entity, at)
     if entity.kind is Kind.NOTE and at is None:
         local_state.record_openings(forge.root, {entity.id: forge.now()})
+    found = Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
     if not isinstance(entity, Archive):
-        return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
-    from forgekit.filing.archive_facts import facts
+        return found
+    from forgekit.filing.archive_facts import read_once
 
-    text = facts(forge.catalogue, [entity])[0][1]
-    return Shown(
-        registry=registry,
-        entity=entity,
-        provenance=origin,
-        artifacts=text.artifacts,
-        insights=text.insights,
-        notice=notice,
-    )
+    text = read_once(forge.catalogue, entity.body)
+    return replace(found, artifacts=text.artifacts, insights=text.insights)
 
 
 def _named(forge: Forge, name: str, kinds: tuple[Kind, ...]) -> tuple[Entity, str]:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
-from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
+from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision, Entity
 from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry, Standing
@@ -354,6 +354,13 @@ def conflict_state(registry: Registry, conflict: Conflict) -> str:
     sides = map(registry.get, (conflict.decision_a, conflict.decision_b))
     ended = any(isinstance(side, Decision) and side.status.ended for side in sides)
     return MOOT if ended and conflict.status is ConflictStatus.OPEN else conflict.status.value
+
+
+def projects_of(registry: Registry, entity: Entity) -> set[EntityId]:
+    """Return the projects that an entity belongs to: of a conflict those of its sides."""
+    if not isinstance(entity, Conflict):
+        return {entity.project_uuid}
+    return {side.project_uuid for side in registry.of_ids(Decision, entity.sides)}
 
 
 def open_conflicts(registry: Registry) -> list[Conflict]:

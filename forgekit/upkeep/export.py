@@ -19,7 +19,7 @@ from typing import NamedTuple
 from forgekit.conflict.pairs import NOTHING, Finding, Findings
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId
-from forgekit.insight.staleness import blocked_from_carrying, open_conflicts
+from forgekit.insight.staleness import blocked_from_carrying, open_conflicts, projects_of
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import (
@@ -58,20 +58,13 @@ def export(
     """
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}; use one of {', '.join(FORMATS)}")
-    chosen = [entity for entity in registry if project is None or _belongs(registry, entity, project)]
+    chosen = [entity for entity in registry if project is None or project in projects_of(registry, entity)]
 
     def kept(some: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return tuple(f for f in some if project in (None, f.a.project_uuid, f.b.project_uuid))
 
     findings = replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
     return FORMATS[form](registry, chosen, findings)
-
-
-def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
-    if not isinstance(entity, Conflict):
-        return entity.project_uuid == project
-    sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
-    return any(isinstance(side, Decision) and side.project_uuid == project for side in sides)
 
 
 def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
