@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from forgekit.cli.call import Call
     from forgekit.conflict.pairs import Finding, Findings
     from forgekit.conventions import Bootstrapped, Contradiction
+    from forgekit.forge import Forge
     from forgekit.ids import EntityId
     from forgekit.model.entities import Entity
     from forgekit.store import Outcome
@@ -36,6 +37,11 @@ def _named(entity: Entity, outcome: Outcome, call: Call, unchanged: str = UNCHAN
     if not outcome.diff:
         console.data(name)
     console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
+
+
+def headline(entity: Entity) -> str:
+    """Return an entity's short id and title in one line."""
+    return f"{short_id(entity.kind, entity.id)}  {console.one_line(entity.title)}"
 
 
 def answered(call: Call) -> None:
@@ -60,16 +66,12 @@ def decided(call: Call) -> None:
 
 def stated(call: Call) -> None:
     """Register a convention, and print what contradicts it."""
-    from forgekit.conventions import waiting
-
     made: Written = call.result()
     if call.printed_json(made):
         return
     written(made, call)
     if made.outcome.commit:
-        own = made.entity.id
-        found = waiting(call.forge, project=getattr(made.entity, "project_name", None)).contradictions
-        print_contradictions((each for each in found if own in {each[0].id, each[1].id}), to=console.info)
+        print_contradictions_of(call.forge, [made.entity], getattr(made.entity, "project_name", None))
 
 
 def bootstrapped(call: Call) -> None:
@@ -87,7 +89,7 @@ def bootstrapped(call: Call) -> None:
     console.diff(made.outcome.diff)
     new = [each for each in made.outcome.change.writes if each.kind is Kind.CONVENTION]
     for each in new:
-        console.data(f"{short_id(each.kind, each.id)}  {console.one_line(each.title)}")
+        console.data(headline(each))
     waiting = console.count(len(new), "convention")
     console.info(f"{waiting} stated; `forgekit review` approves: {done(made.outcome)}")
 
@@ -170,6 +172,15 @@ def print_contradictions(found: Iterable[Contradiction], to: Callable[[str], Non
             + "".join(f"  {name}: {console.one_line(each.title)}\n" for name, each in sides)
             + f"  choose: forgekit convention retire {name}; or edit one of them"
         )
+
+
+def print_contradictions_of(forge: Forge, entities: Iterable[Entity], project: str | None = None) -> None:
+    """Print on stderr what contradicts some conventions."""
+    from forgekit.conventions import waiting
+
+    ids = {each.id for each in entities}
+    found = waiting(forge, project=project).contradictions if ids else ()
+    print_contradictions((each for each in found if ids & {each[0].id, each[1].id}), to=console.info)
 
 
 def _replacement_text(finding: Finding) -> str:
@@ -347,9 +358,8 @@ def note_threads(found: tuple[Any, Any, Any], call: Call) -> None:
 def suggestions(report: Any) -> None:
     """Print on stderr how topics would change."""
     for each in report.suggestions:
-        name = short_id(Kind.TOPIC, each.topic.id)
         change = f"+{each.added} -{each.removed} of {console.count(len(each.topic.note_ids), 'note')}"
-        console.info(f"{each.what}  {name}  {console.one_line(each.topic.title)}  ({change})")
+        console.info(f"{each.what}  {headline(each.topic)}  ({change})")
     if report.missing:
         console.info(f"nothing was distilled or compared: {report.missing}")
     elif report.suggestions and not report.applied:

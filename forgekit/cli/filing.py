@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from forgekit import console
 from forgekit.cli.call import Call, answer
-from forgekit.cli.changes import done, findings_after, print_findings, written
+from forgekit.cli.changes import (
+    done,
+    findings_after,
+    headline,
+    print_contradictions_of,
+    print_findings,
+    written,
+)
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Severity
@@ -18,12 +25,9 @@ from forgekit.times import format_date
 if TYPE_CHECKING:
     from forgekit.filing.archives import FiledArchive, Overruled, SyncReport
     from forgekit.filing.conversations import IngestReport
-    from forgekit.forge import Forge, WriteOptions
+    from forgekit.forge import Forge
     from forgekit.ids import EntityId
     from forgekit.model.entities import Decision, Entity, Thread
-    from forgekit.model.problem import Problem
-    from forgekit.model.transcript import ImportedConversation
-    from forgekit.transcripts.sources import ReadingState
 
 _LONGEST = 512_000_000
 """Bytes read from standard input; a transcript may be longer than an archive."""
@@ -218,15 +222,24 @@ def ingest(call: Call) -> None:
     if call["form"] == "notes":
         _ingest_notes(call)
         return
+    from forgekit.filing.conversations import ingest as file_conversations
     from forgekit.transcripts.formats import conversations
     from forgekit.transcripts.sources import ReadingState
 
-    options, paths = call.options, call["paths"]
-    reading = ReadingState(paths)
-    report = _file(call, conversations(paths, call["form"], reading), reading, options)
+    options, forge, reading = call.options, call.forge, ReadingState(call["paths"])
+    with console.counter("conversations") as show:
+        report = file_conversations(
+            forge,
+            conversations(call["paths"], call["form"], reading),
+            project=(call["project"] and forge.project(call["project"], forge.registry())) or "",
+            with_text=call["with_text"],
+            options=options,
+            shown=None if call.as_json else _CONVERSATIONS,
+            progress=lambda number: show(number, reading.share()),
+        )
     if not call.printed_json(report):
         console.diff(report.outcome.diff)
-        _print_conversations(report, call.forge, console.info if call.dry_run else console.data)
+        _print_conversations(report, forge, console.info if call.dry_run else console.data)
     for name, number in report.elsewhere.items():
         stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
         console.info(
@@ -285,25 +298,6 @@ def note_add(call: Call) -> None:
         written(made, call)
 
 
-def _file(
-    call: Call, found: Iterable[ImportedConversation | Problem], reading: ReadingState, options: WriteOptions
-) -> IngestReport:
-    from forgekit.filing.conversations import ingest as file_conversations
-
-    forge = call.forge
-    project = call["project"] and forge.project(call["project"], forge.registry())
-    with console.counter("conversations") as show:
-        return file_conversations(
-            forge,
-            found,
-            project=project or "",
-            with_text=call["with_text"],
-            options=options,
-            shown=None if call.as_json else _CONVERSATIONS,
-            progress=lambda number: show(number, reading.share()),
-        )
-
-
 def _print_conversations(report: IngestReport, forge: Forge, to: Any) -> None:
     changed = sum(report.states.values()) - report.states.get("unchanged", 0)
     for item in report.filed:
@@ -349,26 +343,20 @@ def _print_conversations(report: IngestReport, forge: Forge, to: Any) -> None:
 
 
 def _print_conventions(report: IngestReport, forge: Forge) -> None:
-    from forgekit.cli.changes import print_contradictions
-    from forgekit.conventions import waiting
     from forgekit.model.entities import ConventionStatus
 
     decayed = {each.id for each in report.decayed}
     stated = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
     active = [each for each in stated if each.id not in decayed]
     for each in active:
-        name = short_id(Kind.CONVENTION, each.id)
-        console.info(f"active at once, as it was stated: {name}  {console.one_line(each.title)}")
+        console.info(f"active at once, as it was stated: {headline(each)}")
     if active:
         console.info("`forgekit convention retire ID` ends it")
-        ids = {each.id for each in active}
-        found = waiting(forge).contradictions
-        print_contradictions((each for each in found if ids & {each[0].id, each[1].id}), to=console.info)
+    print_contradictions_of(forge, active)
     if proposed := len(report.conventions) - len(stated):
         console.info(f"{console.count(proposed, 'convention')} observed; `forgekit convention list`")
     for each in report.decayed:
-        name = short_id(Kind.CONVENTION, each.id)
-        console.info(f"decayed, as no session used it lately: {name}  {console.one_line(each.title)}")
+        console.info(f"decayed, as no session used it lately: {headline(each)}")
 
 
 _FROM = {

@@ -135,6 +135,8 @@ def convention_status(found: Lives, _: Call) -> None:
 
 def injected(found: Injection, call: Call) -> None:
     """Print which files change, and which conventions have no room."""
+    from forgekit.cli.changes import headline, print_contradictions
+
     if found.checked:
         console.diff("".join(edit.diff for edit in found.edits))
     for edit in found.edits:
@@ -146,16 +148,12 @@ def injected(found: Injection, call: Call) -> None:
             "to keep such an edit: `forgekit convention edit ID --text TEXT`, or `convention new TEXT`"
         )
     for life in found.ended:
-        name = short_id(Kind.CONVENTION, life.convention.id)
-        console.info(f"no longer in it, {life.stage.value}: {name}  {life.convention.title}")
+        console.info(f"no longer in it, {life.stage.value}: {headline(life.convention)}")
     if found.edits:
         for life in found.left_out[:_LEFT_OUT]:
-            name = short_id(Kind.CONVENTION, life.convention.id)
-            console.info(f"left out: {name}  {life.convention.title}")
+            console.info(f"left out: {headline(life.convention)}")
         if (more := len(found.left_out) - _LEFT_OUT) > 0:
             console.info(f"left out: {more:,} more; `forgekit convention list --json` has all")
-    if found.edits:
-        from forgekit.cli.changes import print_contradictions
         from forgekit.conventions import waiting
 
         ids = {life.convention.id for life in found.kept}

@@ -10,6 +10,7 @@ from forgekit.cli.changes import (
     done,
     finding_text,
     findings_after,
+    headline,
     print_contradictions,
     print_findings,
     written,
@@ -366,7 +367,7 @@ def _print_reviewed(found: Reviewed, call: Call) -> None:
         console.diff(found.outcome.diff)
     else:
         for entity in found.entities:
-            console.data(f"{short_id(entity.kind, entity.id)}  {console.one_line(entity.title)}")
+            console.data(headline(entity))
     print_findings(findings)
     states = sorted(Counter(candidate.status.value for candidate in found.answered).items())
     console.info(f"review: {', '.join(f'{n} {state}' for state, n in states)}: {done(found.outcome)}")
