@@ -142,14 +142,8 @@ def maintain(
     forge.catalogue.refresh()
     before = local_state.read(forge.root, local_state.MAINTAINED)
     report = Maintained(applied=forge.settings.apply_topics)
-    if only is None:
-        state = forge.catalogue.state()  # costs less than the contents, and is known while no file is new
-        seen = _stamp(forge, state) if state else None
-        if seen is not None and before.get("seen") == seen:
-            return replace(report, due=False)
-        if before.get("state") == _stamp(forge, forge.catalogue.contents()):
-            local_state.write(forge.root, local_state.MAINTAINED, before | {"seen": seen})
-            return replace(report, due=False)
+    if only is None and before.get("state") == _stamp(forge):
+        return replace(report, due=False)
     steps = STEPS if only is None else (only,)
     if not options.dry_run:
         _undo_leftovers(forge, options)
@@ -164,7 +158,7 @@ def maintain(
         report.tiers = fidelity_counts(forge.registry(), forge.now(), local_state.opened(forge.root))
     if only is None and not (options.dry_run or options.no_commit):
         forge.catalogue.refresh()
-        done = "" if report.unmade or report.missing else _stamp(forge, forge.catalogue.contents())
+        done = "" if report.unmade or report.missing else _stamp(forge)
         run = {"state": done, "at": forge.now(), "failed": len(report.unmade)}
         local_state.write(forge.root, local_state.MAINTAINED, run)
     return report
@@ -389,10 +383,10 @@ def suggestions(forge: Forge) -> list[Suggestion]:
     return _suggestions(registry, notes, list(_clusters(forge)), forge.now())
 
 
-def _stamp(forge: Forge, files: object) -> str:
-    """Name all that a run depends on: the files, as given, the settings, the day."""
+def _stamp(forge: Forge) -> str:
+    """Name all that a run depends on: the files, the settings, the day."""
     settings = forge.settings.essences, forge.settings.apply_topics
-    parts = [files, *settings, format_date(forge.now())]
+    parts = [forge.catalogue.contents(), *settings, format_date(forge.now())]
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
