@@ -58,6 +58,13 @@ def commit_subject(operation: str, text: str = "") -> str:
     return keep.rstrip(" ,;:.") + "…"
 
 
+def subject_of(operation: str, entities: Sequence[Entity], several: str) -> str:
+    """Return a commit's first line: it names the only entity that a commit is about, or counts several."""
+    if len(entities) != 1:
+        return f"{operation} {len(entities)} {several}"
+    return commit_subject(f"{operation} {short_id(entities[0].kind, entities[0].id)}", entities[0].title)
+
+
 def write(
     forge: Forge,
     decide: Callable[[Registry], Sequence[Entity]],

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.read import ImportOptions, identify, is_compaction, read_archive
-from forgekit.change import commit_subject
+from forgekit.change import subject_of
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -434,15 +434,11 @@ def _decide(
     ingested = Ingested.of(ours.conversations, ours.candidates)
     folded = refold(forge.catalogue, ours, known, list(new.values()), ingested)
     archives = [archive for archive, _ in new.values()]
-    subject = f"sync: file {len(archives)} archives"
-    if len(archives) == 1:
-        (one,) = archives
-        subject = commit_subject(f"sync: file {short_id(one.kind, one.id)}", one.compression_tag)
     proposed = (candidate_from(archive, each) for archive, text in new.values() for each in text.possible)
     return Change(
         writes=(*folded.changes.writes, *{c.id: c for c in proposed if ours.get(c.id) is None}.values()),
         deletes=tuple(entity_path(entity) for entity in folded.changes.deletes),
-        subject=subject,
+        subject=subject_of("sync: file", archives, "archives"),
         trailers=(
             ("Forgekit-Op", "sync-compression"),
             *(("Forgekit-Archive", archive.id) for archive in archives),

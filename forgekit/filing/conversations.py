@@ -18,7 +18,7 @@ from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet
 from forgekit.archives.conversations import QUOTE_LIMIT, Ingested
 from forgekit.archives.read import ImportOptions
-from forgekit.change import commit_subject, superseding
+from forgekit.change import subject_of, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
@@ -672,15 +672,11 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
     report.counts["edges"] = sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in changes.writes)
     report.problems = problems
     changed = sorted({one.conversation.id for one in report.filed if one.state != "unchanged"})
-    subject = f"ingest: {len(changed)} conversations"
-    if len(changed) == 1:
-        title = conversations[changed[0]].title
-        subject = commit_subject(f"ingest: {short_id(Kind.CONVERSATION, changed[0])}", title)
     forge.catalogue.close()  # frees what it read before git's index is loaded; opening takes a millisecond
     return Change(
         writes=tuple(entity for key, entity in sorted(writes.items()) if ours.get(key) != entity),
         deletes=tuple(entity_path(entity) for entity in changes.deletes),
-        subject=subject,
+        subject=subject_of("ingest:", [conversations[key] for key in changed], "conversations"),
         trailers=(
             ("Forgekit-Op", "ingest"),
             *(("Forgekit-Conversation", key) for key in changed),

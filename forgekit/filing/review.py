@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
-from forgekit.change import Written, commit_subject, origin_of, superseding, typed, word_of, write
+from forgekit.change import Written, origin_of, subject_of, superseding, typed, word_of, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.extraction.statements import TAKES_BACK
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -373,13 +373,9 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         writes |= {project.id: project for project in forge.new_project(candidate.project_name, registry)}
     changed = [entity for key, entity in writes.items() if registry.get(key) != entity]
     entities = (*changed, *answered.values())
-    subject = f"review: {len(answered)} candidates"
-    if len(answered) == 1:
-        (one,) = answered.values()
-        subject = commit_subject(f"review: {short_id(one.kind, one.id)}", one.candidate)
     return Change(
         writes=entities,
-        subject=subject,
+        subject=subject_of("review:", list(answered.values()), "candidates"),
         trailers=(
             ("Forgekit-Op", "review"),
             *(("Forgekit-Entity", entity.id) for entity in entities),
