@@ -383,13 +383,7 @@ def setup(call: Call) -> None:
     from forgekit.hooks.setup import setup as change
 
     root = root_of(click.get_current_context())
-    edits = change(
-        call["agent"],
-        project=bool(call["project"]),
-        remove=bool(call["remove"]),
-        dry_run=bool(call["dry_run"]),
-        registry=str(Path(root).resolve()) if root else "",
-    )
+    edits = change(**call.values, registry=str(Path(root).resolve()) if root else "")
     if call.printed_json(edits):
         return
     console.diff("".join(edit.diff for edit in edits))
@@ -415,7 +409,7 @@ def mcp(call: Call) -> None:
         from forgekit.mcp.server import serve
     except ModuleNotFoundError as e:
         raise UsageError(f"{e.name} is not installed; `pip install forgekit[mcp]` adds it") from None
-    serve(call.forge, allow_write=bool(call["allow_write"]), http=call["http"])
+    serve(call.forge, **call.values)
 
 
 def merge_driver(call: Call) -> int:
