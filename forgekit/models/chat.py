@@ -13,6 +13,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from math import inf
 from threading import Thread
@@ -20,6 +21,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from forgekit.errors import ForgeError
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.settings import SETTINGS_FILE
 from forgekit.text.secrets import redact
 
 REPLY_LIMIT = 1_000_000
@@ -104,6 +107,14 @@ class Chat:
                 return found
         self.failed[self._why] += 1
         return None
+
+    def problems(self, code: str, setting: str, left: str, fix: str = "") -> tuple[Problem, ...]:
+        """Return a warning of what has no usable answer; `left` says what, and what became of it."""
+        if not self.failed:
+            return ()
+        message = f"{self.failed.total()} of {self.asked} {left}: {'; '.join(self.failed)}"
+        warning = Problem(code=code, path=SETTINGS_FILE, field=setting, message=message, fix=fix)
+        return (replace(warning, severity=Severity.WARNING),)
 
     def _ask(self, system: str, question: str, schema: Schema, read: Callable[[str], T]) -> T:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
@@ -202,6 +213,17 @@ def _posted(url: str, body: bytes, key: str | None, seconds: float) -> tuple[int
         connection.request("POST", parts.path, body, headers)
         reply = connection.getresponse()
         return reply.status, reply.read(REPLY_LIMIT + 1)
+
+
+def object_of(properties: Schema) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others."""
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def is_share(value: object) -> bool:
+    """Say whether a value of an answer is a number from 0 to 1."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def fenced(data: object) -> str:

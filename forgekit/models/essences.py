@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from forgekit.extraction.sentences import whole_sentences
 from forgekit.insight.notes import ESSENCE_LIMIT, candidates, choose, phrases
-from forgekit.models.chat import Chat, fenced, read_object, visible
+from forgekit.models.chat import Chat, fenced, object_of, read_object, visible
 from forgekit.text.blocks import brief
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ExtractiveDistiller:
 
 _TEXT = {"type": "string"}
 _KEYS: dict[str, Any] = {"essence": _TEXT, "concepts": {"type": "array", "items": _TEXT}}
-_SCHEMA = {"type": "object", "properties": _KEYS, "required": list(_KEYS), "additionalProperties": False}
+_SCHEMA = object_of(_KEYS)
 _SYSTEM = f"""\
 You condense one text. "essence": what it says, in one or two whole sentences of its own language, at most
 {{limit}} characters, nothing that the text does not say. "concepts": up to three key phrases of it.

@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from forgekit.conflict.judge import Judgement, Level, Statement
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
-from forgekit.model.settings import SETTINGS_FILE
-from forgekit.models.chat import Chat, fenced, read_object, visible
+from forgekit.models.chat import Chat, fenced, is_share, object_of, read_object, visible
 
 VERDICTS = ("contradiction", "duplicate", "replacement", "refinement", "related", "unrelated")
 IN_ALL = 10
@@ -26,16 +25,13 @@ REASON_LIMIT = 300
 POSSIBLE, CONFLICT = 0.5, 0.9
 """Probabilities from which a pair has either level: the precision expected of each."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+SCHEMA = object_of(
+    {
         "reason": {"type": "string", "description": "one short sentence"},
         "verdict": {"type": "string", "enum": list(VERDICTS)},
         "contradiction": {"type": "number", "description": "probability from 0 to 1 of a contradiction"},
-    },
-    "required": ["reason", "verdict", "contradiction"],
-    "additionalProperties": False,
-}
+    }
+)
 SYSTEM = f"""\
 You compare two recorded decisions, "a" and "b", and decide how they relate:
 contradiction = they cannot both be followed; duplicate = they say the same;
@@ -76,12 +72,7 @@ class LlmJudge:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The pairs left unjudged since the judge was made."""
-        failed = self._chat.failed
-        if not failed:
-            return ()
-        message = f"{failed.total()} of {self._chat.asked} pairs were left unjudged: {'; '.join(failed)}"
-        code, level = "unjudged-pairs", Severity.WARNING
-        return (Problem(code=code, path=SETTINGS_FILE, field="judge", message=message, severity=level),)
+        return self._chat.problems("unjudged-pairs", "judge", "pairs were left unjudged")
 
 
 def question(a: Statement, b: Statement) -> str:
@@ -109,7 +100,7 @@ def read_answer(content: str) -> Judgement:
     reason, name, score = data["reason"], data["verdict"], data["contradiction"]
     if name not in VERDICTS:
         raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}")
-    if not isinstance(score, (int, float)) or isinstance(score, bool) or not 0 <= score <= 1:
+    if not is_share(score):
         raise ValueError("contradiction must be a number from 0 to 1")
     if not isinstance(reason, str) or not one_line(reason):
         raise ValueError("reason must be a sentence")

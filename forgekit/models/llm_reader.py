@@ -14,9 +14,8 @@ from typing import Any
 from forgekit.extraction.sentences import before_document, own_lines
 from forgekit.extraction.statements import TITLE, Find, one_line
 from forgekit.model.entities import Proposal
-from forgekit.model.problem import Problem, Severity
-from forgekit.model.settings import SETTINGS_FILE
-from forgekit.models.chat import Chat, fenced, read_object, visible
+from forgekit.model.problem import Problem
+from forgekit.models.chat import Chat, fenced, is_share, object_of, read_object, visible
 
 READ, BEFORE = 9_000, 3_000
 """Characters of the turns that one question asks about, and of those before them."""
@@ -44,22 +43,7 @@ _FIELDS: dict[str, Any] = {
     "alternatives": {"type": "array", "items": _TEXT},
     "probability": {"type": "number", "description": "from 0 to 1"},
 }
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _FIELDS,
-                "required": list(_FIELDS),
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["statements"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of({"statements": {"type": "array", "items": object_of(_FIELDS)}})
 SYSTEM = f"""\
 You read a conversation and list what it states. The kinds:
 {chr(10).join(f"{kind.value} = {text}" for kind, text in KINDS.items())}
@@ -98,21 +82,8 @@ class LlmReader:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The parts of conversations left unread since the reader was made."""
-        failed = self._chat.failed
-        if not failed:
-            return ()
-        parts = f"{failed.total()} of {self._chat.asked} parts of conversations"
-        message = f"{parts} were left unread: {'; '.join(failed)}"
-        return (
-            Problem(
-                code="unread-turns",
-                path=SETTINGS_FILE,
-                field="reader",
-                message=message,
-                fix="ingest them again when the model answers",
-                severity=Severity.WARNING,
-            ),
-        )
+        left, fix = "parts of conversations were left unread", "ingest them again when the model answers"
+        return self._chat.problems("unread-turns", "reader", left, fix)
 
 
 def question(turns: Iterable[tuple[int, bool, str, bool]]) -> str:
@@ -145,8 +116,7 @@ def read_answer(content: str) -> list[dict[str, Any]]:
             raise ValueError(f"kind must be one of {', '.join(_FIELDS['kind']['enum'])}")
         if type(row["turn"]) is not int:
             raise ValueError("turn must be a whole number")
-        score = row["probability"]
-        if isinstance(score, bool) or not isinstance(score, (int, float)) or not 0 <= score <= 1:
+        if not is_share(row["probability"]):
             raise ValueError("probability must be a number from 0 to 1")
     return rows
 

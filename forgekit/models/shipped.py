@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from forgekit.errors import FormatError
 from forgekit.models.encoder import Missing, find_default
@@ -34,15 +33,7 @@ class Card(Protocol):
 
 
 C = TypeVar("C", bound=Card)
-
-
-@dataclass(frozen=True, slots=True)
-class Shipped(Generic[C]):
-    """A card, the encoder's files and the delta."""
-
-    card: C
-    model: BertModel
-    delta: Path
+T = TypeVar("T")
 
 
 def read_card(path: Path, made: Callable[[Any, str], C]) -> C:
@@ -63,8 +54,13 @@ def read_card(path: Path, made: Callable[[Any, str], C]) -> C:
 
 
 def find_shipped(
-    what: str, card: Path, delta: Path, made: Callable[[Any, str], C], cache: Path
-) -> Shipped[C] | Missing:
+    what: str,
+    card: Path,
+    delta: Path,
+    made: Callable[[Any, str], C],
+    cache: Path,
+    opened: Callable[[C, BertModel, Path], T],
+) -> T | Missing:
     """Return what came with forgekit, or what is wrong with its files; loads no library.
 
     Args:
@@ -73,6 +69,7 @@ def find_shipped(
         delta: the safetensors file.
         made: makes the card, as `read_card`.
         cache: the folder that remembers which files were hashed.
+        opened: makes it of its card, the encoder's files and the delta.
     """
     if not card.is_file() or not delta.is_file():
         return Missing(reason=f"the {what}'s files are not in {card.parent}", hint=REINSTALL)
@@ -88,4 +85,4 @@ def find_shipped(
     if model.sha256[WEIGHTS] != found.base:
         reason = f"{delta} belongs to another encoder than {model.folder}: its SHA-256 differs"
         return Damaged(reason=reason, hint=REINSTALL)
-    return Shipped(found, model, delta)
+    return opened(found, model, delta)

@@ -150,8 +150,7 @@ def find_statement_reader(cache: Path, folder: Path | None = None) -> TrainedRea
         folder: where the reader's files are; None for those that came with forgekit.
     """
     folder = folder or FOLDER
-    found = find_shipped("statement reader", folder / CARD, folder / DELTA, card_of, cache)
-    return found if isinstance(found, Missing) else TrainedReader(found.card, found.model, found.delta)
+    return find_shipped("statement reader", folder / CARD, folder / DELTA, card_of, cache, TrainedReader)
 
 
 def card_of(data: Any, _digest: str) -> Card:

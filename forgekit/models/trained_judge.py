@@ -215,8 +215,7 @@ def find_trained_judge(cache: Path, folder: Path | None = None) -> TrainedJudge 
         folder: where the judge's files are; None for those that came with forgekit.
     """
     folder = folder or FOLDER
-    found = find_shipped("judge", folder / CARD, folder / DELTA, card_of, cache)
-    return found if isinstance(found, Missing) else TrainedJudge(found.card, found.model, found.delta)
+    return find_shipped("judge", folder / CARD, folder / DELTA, card_of, cache, TrainedJudge)
 
 
 def card_of(data: Any, digest: str) -> Card:
