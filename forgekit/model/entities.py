@@ -26,6 +26,7 @@ from forgekit.model.fields import (
     LINES,
     NUMBER,
     PAIRS,
+    SHARE,
     TEXT,
     TURNS,
     Field,
@@ -44,8 +45,6 @@ from forgekit.model.fields import (
 )
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.rules import (
-    MOST_TURNS,
-    require_between,
     require_keys,
     require_line,
     require_values,
@@ -56,7 +55,6 @@ from forgekit.times import UNKNOWN, Instant
 
 _CONVERSATION, _DECISION, _THREAD = (Kind.CONVERSATION,), (Kind.DECISION,), (Kind.THREAD,)
 _RECORD = (Kind.DECISION, Kind.THREAD)
-_CONVENTION = (Kind.CONVENTION,)
 _PROJECT = (Kind.PROJECT,)
 Pairs = tuple[tuple[str, EntityId], ...]
 """(local id or "", id) pairs, in a file a map."""
@@ -124,6 +122,16 @@ class Record(_Unread):
         return str(getattr(self, self.shown))
 
 
+class _Section:
+    """An attribute of an entity: the text of a section of its body; of None, what precedes the first."""
+
+    def __init__(self, name: str | None) -> None:
+        self._name = name
+
+    def __get__(self, entity: Record, owner: type[Record]) -> str:
+        return section(entity.body, self._name)
+
+
 @stored
 class Project(Record):
     """A named area of work; the body describes it."""
@@ -169,10 +177,6 @@ class Conversation(Record):
     essence_by: str | None = key(TEXT, default=None, together="essence")
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
-
-    def require(self) -> None:
-        """Raise RuleError for a number of turns out of range."""
-        require_between("turns", self.turns, MOST_TURNS)
 
 
 class ThreadStatus(Enum):
@@ -234,15 +238,8 @@ class Thread(Record):
         if self.resolved_in is not None and not self.status.ended:
             raise RuleError("resolved_in: goes with a thread that has ended, and this one is open")
 
-    @property
-    def content(self) -> str:
-        """The description: the text before the first section."""
-        return section(self.body, None)
-
-    @property
-    def resolution(self) -> str:
-        """How it ended; "" while open."""
-        return section(self.body, "Resolution")
+    content = _Section(None)  # the description
+    resolution = _Section("Resolution")  # how it ended; "" while open
 
 
 SPECULATIVE_BELOW = 0.25
@@ -285,7 +282,10 @@ class DecisionStatus(Enum):
     @property
     def replaced(self) -> bool:
         """Whether another decision took its place."""
-        return self in {DecisionStatus.REVISED, DecisionStatus.SUPERSEDED}
+        return self in _REPLACED
+
+
+_REPLACED = (DecisionStatus.REVISED, DecisionStatus.SUPERSEDED)
 
 
 @stored
@@ -305,14 +305,18 @@ class Decision(Record):
     decision_id: EntityId = key(ID)
     decision: str = key(TEXT)
     status: DecisionStatus = status_key(DecisionStatus, default=DecisionStatus.ACTIVE)
-    epistemic_tier: float | None = key(NUMBER, default=None, column=True, csv=True)
+    epistemic_tier: float | None = key(SHARE, default=None, column=True, csv=True)
     tier_token: str | None = key(CODE, default=None)
     project_name: str = key(TEXT, together="project", column=True, csv=True)
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
     local_id: str | None = key(TEXT, default=None, csv=True)
     originated_in: EntityId | None = key(ID, default=None, refers=_CONVERSATION)
-    revised_in: EntityId | None = key(ID, default=None, together="state", refers=_CONVERSATION)
-    superseded_by: EntityId | None = key(ID, default=None, together="state", refers=_DECISION, csv=True)
+    revised_in: EntityId | None = key(
+        ID, default=None, together="state", states=(DecisionStatus.REVISED,), refers=_CONVERSATION
+    )
+    superseded_by: EntityId | None = key(
+        ID, default=None, together="state", states=_REPLACED, refers=_DECISION, csv=True
+    )
     conversation_ids: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
     dependencies: tuple[EntityId, ...] = key(IDS, default=(), refers=_DECISION)
     alternatives_rejected: tuple[str, ...] = key(LINES, default=())
@@ -322,29 +326,17 @@ class Decision(Record):
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
 
     def require(self) -> None:
-        """Raise RuleError for a tier out of range, and for a successor that does not go with the state."""
-        require_between("epistemic_tier", self.epistemic_tier, 1)
-        if self.superseded_by is not None and not self.status.replaced:
-            raise RuleError("superseded_by: goes with status revised or superseded and no other")
+        """Raise RuleError for a decision that is its own successor."""
         if self.superseded_by == self.decision_id:
             raise RuleError("superseded_by: names the decision itself")
-        if self.revised_in is not None and self.status is not DecisionStatus.REVISED:
-            raise RuleError("revised_in: goes with status revised and no other")
 
     @property
     def tier_words(self) -> str:
         """The tier as people read it, `?` where nobody gave one."""
         return "?" if self.epistemic_tier is None else f"{self.epistemic_tier:g}"
 
-    @property
-    def rationale(self) -> str:
-        """Why it was chosen."""
-        return section(self.body, "Rationale")
-
-    @property
-    def context(self) -> str:
-        """The circumstances in which it was chosen."""
-        return section(self.body, "Context")
+    rationale = _Section("Rationale")  # why it was chosen
+    context = _Section("Context")  # the circumstances in which it was chosen
 
     @property
     def ending(self) -> str:
@@ -394,8 +386,6 @@ COMPRESSION = keys_of(Compression)
 
 
 def _read_compressions(value: Any) -> tuple[Compression, ...]:
-    if value == "":
-        return ()
     if not isinstance(value, list):
         raise ValueError("must be a list with an entry per tag")
     out = []
@@ -477,15 +467,15 @@ class Conflict(Record):
     similarity: float | None = key(NUMBER, default=None)
     evidence: tuple[str, ...] = key(LINES, default=())
     detected_at: Instant = key(INSTANT, merge=Merge.EARLIER)
-    kept: EntityId | None = key(ID, default=None, together="state", refers=_DECISION)
+    kept: EntityId | None = key(
+        ID, default=None, together="state", states=(ConflictStatus.RESOLVED,), refers=_DECISION
+    )
     reason: str | None = key(TEXT, default=None, together="state")
 
     def require(self) -> None:
-        """Raise RuleError for sides out of order, and for a side that was kept in an unresolved conflict."""
+        """Raise RuleError for sides out of order."""
         if self.decision_a >= self.decision_b:
             raise RuleError("decision_a: must be the smaller of two different ids")
-        if self.kept is not None and self.status is not ConflictStatus.RESOLVED:
-            raise RuleError("kept: goes with status resolved and no other")
 
     @property
     def sides(self) -> tuple[EntityId, EntityId]:
@@ -501,6 +491,9 @@ class CandidateStatus(Enum):
     MERGED = "merged"  # means the same as a registered entity
     REJECTED = "rejected"  # is none, and is never offered again
     REGISTERED = "registered"  # named its own id (D001), and so needed no review
+
+
+_TAKEN_UP = (CandidateStatus.APPROVED, CandidateStatus.MERGED)
 
 
 class Proposal(Enum):
@@ -541,43 +534,24 @@ class Candidate(Record):
     candidate: str = key(TEXT)
     status: CandidateStatus = status_key(CandidateStatus, default=CandidateStatus.WAITING)
     proposes: Proposal = key(one_of(Proposal))
-    confidence: float = key(NUMBER)
+    confidence: float = key(SHARE)
     why: str = key(TEXT)
     project_name: str = key(TEXT, together="project", column=True, csv=True)
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
     conversation_id: EntityId = key(ID, refers=_CONVERSATION)
     turn: int = key(COUNT, merge=Merge.GREATER)
     local_id: str | None = key(TEXT, default=None, csv=True)
-    epistemic_tier: float | None = key(NUMBER, default=None, csv=True)
+    epistemic_tier: float | None = key(SHARE, default=None, csv=True)
     dependencies: tuple[EntityId, ...] = key(IDS, default=(), refers=_DECISION)
     alternatives_rejected: tuple[str, ...] = key(LINES, default=())
     governs: tuple[str, ...] = key(LINES, default=())
     priority: Priority | None = key(one_of(Priority), default=None, csv=True)
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
-    became: EntityId | None = key(ID, default=None, together="state", refers=_RECORD)
+    became: EntityId | None = key(ID, default=None, together="state", states=_TAKEN_UP, refers=_RECORD)
 
-    def require(self) -> None:
-        """Raise RuleError for numbers out of range, and for an unanswered candidate that became something."""
-        require_between("confidence", self.confidence, 1)
-        require_between("epistemic_tier", self.epistemic_tier, 1)
-        require_between("turn", self.turn, MOST_TURNS)
-        if self.became is not None and self.status not in {CandidateStatus.APPROVED, CandidateStatus.MERGED}:
-            raise RuleError("became: goes with status approved or merged and no other")
-
-    @property
-    def quote(self) -> str:
-        """The words of the conversation."""
-        return section(self.body, "Quote")
-
-    @property
-    def rationale(self) -> str:
-        """The reason given near the quote."""
-        return section(self.body, "Rationale")
-
-    @property
-    def context(self) -> str:
-        """The circumstances, in the words of the agent that proposed it."""
-        return section(self.body, "Context")
+    quote = _Section("Quote")  # the words of the conversation
+    rationale = _Section("Rationale")  # the reason given near the quote
+    context = _Section("Context")  # the circumstances, in the words of the agent that proposed it
 
 
 class ConventionStatus(Enum):
@@ -626,23 +600,24 @@ class Convention(Record):
     form: ConventionForm = key(one_of(ConventionForm), default=ConventionForm.CONVENTION)
     status: ConventionStatus = status_key(ConventionStatus, default=ConventionStatus.PROPOSED)
     origin: ConventionOrigin = key(one_of(ConventionOrigin), together="state")
-    confidence: float = key(NUMBER, together="state")
+    confidence: float = key(SHARE, together="state")
     project_name: str = key(TEXT, together="project", column=True, csv=True)
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
     scope: tuple[str, ...] = key(LINES, default=())
     evidence: tuple[str, ...] = key(LINES, default=(), merge=Merge.SET)
     sessions_seen: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
     cited_in: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
-    superseded_by: EntityId | None = key(ID, default=None, together="state", refers=_CONVENTION, csv=True)
+    superseded_by: EntityId | None = key(
+        ID,
+        default=None,
+        together="state",
+        states=(ConventionStatus.REVISED,),
+        refers=(Kind.CONVENTION,),
+        csv=True,
+    )
     answered_at: Instant | None = key(INSTANT, default=None, together="state")
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
-
-    def require(self) -> None:
-        """Raise RuleError for a confidence out of range, and for a successor without the status revised."""
-        require_between("confidence", self.confidence, 1)
-        if self.superseded_by is not None and self.status is not ConventionStatus.REVISED:
-            raise RuleError("superseded_by: goes with status revised and no other")
 
 
 @stored

@@ -63,6 +63,7 @@ class FieldType:
         json: returns a value that is not None as JSON.
         merge: the rule for a field that names none.
         searched: whether full-text search finds its words.
+        most: the greatest number; the least is 0. None where any is allowed.
     """
 
     read: Callable[[Any], Any]
@@ -70,6 +71,7 @@ class FieldType:
     json: Callable[[Any], Any] = lambda value: value
     merge: Merge = Merge.CHOOSE
     searched: bool = False
+    most: int | None = None
 
 
 def _read_text(value: Any) -> str:
@@ -114,8 +116,6 @@ def _read_turns(value: Any) -> TurnRange:
 
 def _read_pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
     """Read a map from local id to id; an entity without a local id is under its own id."""
-    if value == "":
-        return ()
     if not isinstance(value, dict):
         raise ValueError("must be a map of local ids to ids")
     pairs = ((name, _read_id(entity)) for name, entity in value.items())
@@ -128,8 +128,6 @@ def _pairs_as_map(pairs: tuple[tuple[str, EntityId], ...]) -> dict[str, str]:
 
 def _list_of(read: Callable[[Any], Any], merge: Merge, *, searched: bool = False) -> FieldType:
     def read_list(value: Any) -> tuple[Any, ...]:
-        if value == "":
-            return ()
         if not isinstance(value, list):
             raise ValueError("must be a list, such as [a, b]")
         return tuple(read(item) for item in value)
@@ -157,7 +155,8 @@ TEXT = FieldType(_read_text, searched=True)
 CODE = FieldType(_read_text, Plain)
 ID = FieldType(_read_id)
 NUMBER = FieldType(_read_number, lambda number: Plain(repr(float(number))))
-COUNT = FieldType(_read_count, lambda number: Plain(str(number)))
+SHARE = dataclasses.replace(NUMBER, most=1)
+COUNT = FieldType(_read_count, lambda number: Plain(str(number)), most=MOST_TURNS)
 INSTANT = FieldType(
     lambda value: parse_instant(_read_text(value)),
     lambda moment: Plain(format_instant(moment)),
@@ -181,6 +180,7 @@ class Field:
         unset: the value that is not written, beside None and an empty list.
         merge: the rule for two changes; None for the one of its type.
         together: the group of fields that are merged as one, "" for a field that is merged alone.
+        states: the only ones that it goes with, for a field that goes with some states of its entity.
         refers: the kinds whose ids it holds. Ids of decisions and threads may change when an archive is
             filed, and the field is then renamed with them.
         column: whether the catalogue has a column of this name.
@@ -194,6 +194,7 @@ class Field:
     unset: object = None
     merge: Merge | None = None
     together: str = ""
+    states: tuple[Enum, ...] = ()
     refers: tuple[Kind, ...] = ()
     column: bool = False
     csv: bool = False

@@ -53,12 +53,6 @@ def statement(text: str, limit: int = STATEMENT_LIMIT) -> str:
 MOST_TURNS = 10_000_000
 
 
-def require_between(name: str, number: float | None, most: int) -> None:
-    """Raise RuleError unless the number, if there is one, lies between 0 and the greatest."""
-    if number is not None and not 0 <= number <= most:
-        raise RuleError(f"{name}: {number} must lie between 0 and {most:,}")
-
-
 def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
     """Raise RuleError unless (local id or "", id) pairs make a map: each local id once, else each id."""
     seen: set[str] = set()
@@ -85,12 +79,20 @@ def require_body(body: str) -> None:
 
 
 def require_values(entity: Any) -> None:
-    """Raise RuleError unless texts are one line, maps have each key once, and the body can be written.
+    """Raise RuleError unless each value is one that its field may have, and the body can be written.
 
-    The body of an archive is kept as it was pasted.
+    Texts are one line, maps have each key once, numbers are in their range, and what goes with some states of
+    an entity is in no other. The body of an archive is kept as it was pasted.
     """
-    for name in entity.__dataclass_fields__:
+    for name, field in entity.__dataclass_fields__.items():
         value = getattr(entity, name)
+        if value is not None and field.metadata:
+            most, states = field.metadata["type"].most, field.metadata.get("states", ())
+            if most is not None and not 0 <= value <= most:
+                raise RuleError(f"{name}: {value} must lie between 0 and {most:,}")
+            if states and entity.status not in states:
+                words = " or ".join(state.value for state in states)
+                raise RuleError(f"{name}: goes with status {words} and no other")
         if name == "body":
             if entity.kind is not Kind.ARCHIVE:
                 require_body(value)
