@@ -77,7 +77,10 @@ def path_of(kind: Kind, entity: EntityId) -> str:
     return f"{kind.folder}/{month(timestamp(entity))}/{entity}.md"
 
 
+_BY_FOLDER = {kind.folder: kind for kind in Kind}
+
+
 def kind_of_path(path: str) -> Kind | None:
-    """Return the kind whose folder holds a path, or None."""
-    found = (kind for kind in Kind if path.startswith(kind.folder + "/"))
-    return max(found, key=lambda kind: len(kind.folder), default=None)
+    """Return the kind whose folder, or a folder in that, holds a path; else None."""
+    folder = path.rpartition("/")[0]
+    return _BY_FOLDER.get(folder) or _BY_FOLDER.get(folder.rpartition("/")[0])

@@ -10,18 +10,15 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 
 from forgekit.errors import FormatError, RuleError, WriteError
-from forgekit.ids import EntityId, is_id, timestamp
+from forgekit.ids import EntityId, is_id
 from forgekit.model.entities import Entity
-from forgekit.model.kinds import ENTITY_LIMIT, Kind
+from forgekit.model.kinds import ENTITY_LIMIT, Kind, kind_of_path, path_of
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
-from forgekit.times import DAY_MS, month
 
-_KINDS = {kind.folder: kind for kind in Kind}
 _LEADING_AWAY = frozenset({"", ".", "..", ".git"})
 TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
 
@@ -34,18 +31,8 @@ def require_plain(path: str) -> None:
 
 def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
     """Return whose file a path is, or None where no entity can have it."""
-    folder, _, name = path.rpartition("/")
-    stem = name.removesuffix(".md")
-    kind = _KINDS.get(folder) or _KINDS.get(folder.rpartition("/")[0])
-    if kind is None or stem == name or not is_id(stem):
-        return None
-    owner = EntityId(stem)
-    return (kind, owner) if _folder_of(kind, timestamp(owner) // DAY_MS) == folder else None
-
-
-@lru_cache(maxsize=4096)
-def _folder_of(kind: Kind, day: int) -> str:
-    return f"{kind.folder}/{month(day * DAY_MS)}" if kind.dated else kind.folder
+    kind, owner = kind_of_path(path), EntityId(_name(path).removesuffix(".md"))
+    return (kind, owner) if kind and is_id(owner) and path_of(kind, owner) == path else None
 
 
 def parse(path: str, data: bytes) -> tuple[Entity, str]:
@@ -70,15 +57,13 @@ def parse(path: str, data: bytes) -> tuple[Entity, str]:
     return entity, text
 
 
-def registry_of(
-    contents: Mapping[str, Callable[[], bytes | None]], problems: Iterable[Problem] = ()
-) -> Registry:
+def registry_of(contents: Mapping[str, Callable[[], bytes | None]]) -> Registry:
     """Make a registry of files; one that cannot be read is a problem and hides no other.
 
     Args:
         contents: path -> what returns its bytes; None for no file.
     """
-    entities, found = [], list(problems)
+    entities, found = [], []
     for path, get in contents.items():
         try:
             data = get()
