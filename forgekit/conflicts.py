@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forgekit.change import Written, require_active, typed, write
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import NATURE, Findings, ListedConflict, opposed, superseded
+from forgekit.conflict.pairs import NATURE, Findings, ListedConflict, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -108,7 +108,7 @@ def create(
             raise RuleError("a conflict is between two decisions; both names mean one")
         a, b = (require_active(registry, registry.expect(Decision, key)) for key in sorted(keys))
         known = registry.find(Conflict, pair_id(a.id, b.id))
-        return [known if known is not None else replace(opposed(a, b), nature=line)]
+        return [known if known is not None else Conflict.between(a, b, line)]
 
     return write(forge, decide, "conflict new", options)
 

@@ -123,7 +123,7 @@ class Finding:
 
         It says nothing of the judge: the same pair gives the same file on every machine.
         """
-        return opposed(self.a, self.b)
+        return Conflict.between(self.a, self.b, NATURE)
 
     def listed(self, yields: EntityId | None) -> ListedConflict:
         """Return it as lists show it beside verdicts, with the side that yields."""
@@ -146,17 +146,6 @@ class ListedConflict(NamedTuple):
     sides: tuple[Decision | None, Decision | None]
     finding: Finding | None = None
     yields: EntityId | None = None
-
-
-def opposed(a: Decision, b: Decision) -> Conflict:
-    """Return the open verdict of a pair, the smaller id first."""
-    return Conflict(
-        conflict_id=pair_id(a.id, b.id),
-        decision_a=a.id,
-        decision_b=b.id,
-        nature=NATURE,
-        detected_at=max(a.created_at, b.created_at),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,7 +96,7 @@ def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | 
         evidence = min(conflict.evidence for conflict in some)
         pairs = [pair for pair in combinations(sides, 2) if pair_id(pair[0].id, pair[1].id) not in there]
         pairs = [pair for pair in pairs if not same_text(*pair)]
-        out += [_between(low, high, nature, evidence) for low, high in pairs]
+        out += [Conflict.between(*pair, nature, evidence) for pair in pairs]
     return out
 
 
@@ -153,17 +153,6 @@ def _active(entity: Entity | None) -> bool:
 
 
 def _conflict(old: Decision, one: Decision, other: Decision) -> Conflict:
-    low, high = sorted((one, other), key=lambda side: side.id)
     name = short_id(Kind.DECISION, old.id)
-    return _between(low, high, _NATURE + name, (f"{name} was revised in two clones: {old.decision}",))
-
-
-def _between(low: Decision, high: Decision, nature: str, evidence: tuple[str, ...]) -> Conflict:
-    return Conflict(
-        conflict_id=pair_id(low.id, high.id),
-        decision_a=low.id,
-        decision_b=high.id,
-        nature=nature,
-        evidence=evidence,
-        detected_at=max(low.created_at, high.created_at),
-    )
+    evidence = (f"{name} was revised in two clones: {old.decision}",)
+    return Conflict.between(one, other, _NATURE + name, evidence)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.ids import EntityId, text_hash, timestamp, v8_named
+from forgekit.ids import EntityId, pair_id, text_hash, timestamp, v8_named
 from forgekit.model.fields import (
     CODE,
     CODES,
@@ -476,6 +476,19 @@ class Conflict(Record):
         """Raise RuleError for sides out of order."""
         if self.decision_a >= self.decision_b:
             raise RuleError("decision_a: must be the smaller of two different ids")
+
+    @classmethod
+    def between(cls, a: Decision, b: Decision, nature: str, evidence: tuple[str, ...] = ()) -> Conflict:
+        """Return the open verdict of a pair."""
+        low, high = sorted((a.id, b.id))
+        return cls(
+            conflict_id=pair_id(low, high),
+            decision_a=low,
+            decision_b=high,
+            nature=nature,
+            evidence=evidence,
+            detected_at=max(a.created_at, b.created_at),
+        )
 
     @property
     def sides(self) -> tuple[EntityId, EntityId]:
