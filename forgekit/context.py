@@ -95,7 +95,7 @@ def load(
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
     def part(kind: Kind, rows: Sequence[BlockRow], status: str | None = None) -> BlockPart:
-        every = forge.catalogue.matching_count(kinds=(kind,), status=status, project=where) if rows else 0
+        every = len(forge.catalogue.matching(kinds=(kind,), status=status, project=where)) if rows else 0
         return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(every, len(rows)))
 
     listed = _topics(topics, notes)

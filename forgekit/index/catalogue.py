@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.ids import EntityId, is_id
-from forgekit.index import query
 from forgekit.index import query as queries
 from forgekit.index.database import CacheDatabase
 from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, NameMatch, search_registry
@@ -142,13 +141,12 @@ class Catalogue:
         found = self._entities(f"{ENTITY} WHERE id = ?", entity)
         return found[0] if found else None
 
-    find = _asked(query.find)
-    resolve = _asked(query.resolve)
+    find = _asked(queries.find)
+    resolve = _asked(queries.resolve)
     search = _asked(queries.search)
     messages = _asked(queries.messages)
     full_score = _asked(queries.full_score)
     matching = _asked(queries.matching)
-    matching_count = _asked(queries.matching_count)
     tied = _asked(queries.tied)
     of_platform = _asked(queries.of_platform)
     hits = _asked(queries.hits)

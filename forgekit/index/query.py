@@ -12,7 +12,7 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
@@ -21,14 +21,15 @@ from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.ids import EntityId, match_key, pair_id
 from forgekit.index.database import DamageError
-from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
+from forgekit.index.rows import ENTITY, checked_id, checked_text, entity_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, parts
 from forgekit.text.words import match_expression, match_terms, readable
 from forgekit.times import Instant
 
 if TYPE_CHECKING:
     from forgekit.index.finding_cache import Opposed
+    from forgekit.model.entities import Entity
     from forgekit.model.registry import Counts, OpenThread, Registry, Standing
 
 T = TypeVar("T")
@@ -72,7 +73,6 @@ _BY_ID = f"""
     SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
-_MATCHING_COUNT = f"SELECT count(*) FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
@@ -240,12 +240,6 @@ def matching(db: sqlite3.Connection, **filters: Unpack[Filters]) -> set[str]:
     return {entity for (entity,) in db.execute(_MATCHING, _given(**filters))}
 
 
-def matching_count(db: sqlite3.Connection, **filters: Unpack[Filters]) -> int:
-    """Return how many ids a search with these filters chooses from."""
-    (number,) = db.execute(_MATCHING_COUNT, _given(**filters)).fetchone()
-    return int(number)
-
-
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
     """Return the conversations that continue something, are continued, or have one of the names."""
     return _conversations(db.execute(_TIED, {"names": json.dumps(list(names))}))
@@ -263,7 +257,11 @@ def _conversations(rows: Iterable[tuple[Any, ...]]) -> list[EntityId]:
 
 def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
     """Return the id of each searchable entity and the blob id of its file, the newest first."""
-    rows = db.execute(f"SELECT id, blob FROM entity WHERE {_SEARCHED} ORDER BY id DESC").fetchall()  # noqa: S608 - constants only
+    return _blobs(db, f"{_SEARCHED} ORDER BY id DESC")
+
+
+def _blobs(db: sqlite3.Connection, chosen: str) -> list[tuple[EntityId, str]]:
+    rows = db.execute(f"SELECT id, blob FROM entity WHERE {chosen}").fetchall()  # noqa: S608 - constants only
     # A search reads all of these rows, so only their shape is checked.
     if not all(type(entity) is type(blob) is str and len(entity) == 36 for entity, blob in rows):
         raise DamageError("an id or a hash of another shape")
@@ -289,11 +287,7 @@ def state(db: sqlite3.Connection) -> str | None:
 
 def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
     """Return the active decisions with the blob ids of their files, in the order of ids."""
-    query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
-    rows = db.execute(query).fetchall()
-    if not all(type(key) is type(blob) is str and len(key) == 36 for key, blob in rows):
-        raise DamageError("an id or a hash of another shape")
-    return dict(rows)
+    return dict(_blobs(db, "kind = 'decision' AND status = 'active' ORDER BY id"))
 
 
 def governed(db: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -471,41 +465,33 @@ def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str
     """Return the texts whose mean vector represents an entity: its title and its whole text.
 
     Only one where there is nothing but a title, "" for an entity without words, and none where its file is
-    not that blob any more. The rows suffice: no entity is built.
+    not that blob any more.
     """
-    query = "SELECT kind, title, fields, body FROM entity WHERE id = ? AND blob = ?"
-    row = db.execute(query, (entity, blob)).fetchone()
+    row = db.execute(f"{ENTITY} WHERE id = ? AND blob = ?", (entity, blob)).fetchone()
     if row is None:
         return ()
-    fields, body = fields_of(row[2]), checked_text(row[3])
-    try:
-        kind = Kind(row[0])
-        if kind is Kind.ARCHIVE:
-            title = f"{_words(fields['compression_tag'])}\n\n{fields['conversation_title']}"
-            rest = _archive_texts(db, body)
-        else:
-            title, rest = _texts(kind, checked_text(row[1]), fields, body)
-    except (ValueError, LookupError, TypeError, AttributeError) as e:
-        raise DamageError(str(e)) from e
+    title, rest = _texts(db, entity_of(*row))
     whole = "\n\n".join(part for part in map(str.strip, (title, *rest)) if part)[:TEXT_LIMIT].strip()
     title = title.strip()[:TEXT_LIMIT].strip()
     return (title, whole) if title and title != whole else (whole,)
 
 
-def _texts(kind: Kind, title: str, fields: Mapping[str, Any], body: str) -> tuple[str, list[str]]:
+def _texts(db: sqlite3.Connection, entity: Entity) -> tuple[str, list[str]]:
     """Return a title and the other texts; any of them may be empty."""
-    from forgekit.model.rules import parts
+    from forgekit.model.entities import Archive, Conflict, Lineage
 
-    sections = [text if heading is None else text.partition("\n")[2] for heading, text in parts(body)]
-    match kind:
-        case Kind.LINEAGE:
-            tags = [_words(entry["compression_tag"]) for entry in fields.get("compressions", ())]
-            return "\n\n".join(tags), sections
-        case Kind.CONFLICT:
-            return title, [*fields.get("evidence", ()), fields.get("reason", ""), *sections]
-        case _:
-            rejected = "; ".join(fields.get("alternatives_rejected", ()))
-            return title, [fields.get("digest", ""), *sections, rejected, ", ".join(fields.get("tags", ()))]
+    if isinstance(entity, Archive):
+        title = f"{_words(entity.compression_tag)}\n\n{entity.conversation_title}"
+        return title, _archive_texts(db, entity.body)
+    pieces = parts(entity.body)
+    sections = [text if heading is None else text.partition("\n")[2] for heading, text in pieces]
+    if isinstance(entity, Lineage):
+        return "\n\n".join(_words(each.compression_tag) for each in entity.compressions), sections
+    if isinstance(entity, Conflict):
+        return entity.title, [*entity.evidence, entity.reason or "", *sections]
+    rejected = "; ".join(getattr(entity, "alternatives_rejected", ()))
+    digest, tags = getattr(entity, "digest", None) or "", ", ".join(getattr(entity, "tags", ()))
+    return entity.title, [digest, *sections, rejected, tags]
 
 
 def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:

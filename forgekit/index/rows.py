@@ -217,20 +217,6 @@ def entity_of(key: object, kind: object, fields: object, body: object, checksum:
     return unread(Kind(kind), EntityId(str(key)), text, rest)
 
 
-def fields_of(column: object) -> dict[str, Any]:
-    """Return the fields in a row: text, lists and mappings.
-
-    Raises DamageError.
-    """
-    try:
-        tree = json.loads(checked_text(column))
-        if isinstance(tree, dict) and _is_plain(tree):
-            return tree
-    except (ValueError, RecursionError) as e:
-        raise DamageError(str(e)) from e
-    raise DamageError("fields of another shape")
-
-
 def checked_id(kind: object, entity: object) -> tuple[Kind, EntityId]:
     """Return the kind and id in a row.
 
@@ -254,12 +240,6 @@ def checked_text(value: object) -> str:
     if not isinstance(value, str) or "\x00" in value:
         raise DamageError("text of another shape")
     return value
-
-
-def _is_plain(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_plain, value.values()))
-    return isinstance(value, str) or (isinstance(value, list) and all(map(_is_plain, value)))
 
 
 def _words(value: Any) -> Iterator[str]:
