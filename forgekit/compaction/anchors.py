@@ -94,8 +94,6 @@ class Frame(NamedTuple):
     goal: str
     outcome: str = ""
     tools: tuple[tuple[str, int], ...] = ()
-    files: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
 
 
 class Stretch(NamedTuple):
@@ -310,8 +308,6 @@ class _Fold:
             if self.answered is not None:
                 self.answered.verifies = True
             self.changed.append(path)
-            if self.frames and path not in self.frames[-1].files:
-                self.frames[-1] = self.frames[-1]._replace(files=(*self.frames[-1].files, path))
 
     def _ran(self, call: Event, result: Event) -> None:
         key, target, programs = command_key(call.text), target_of(call.text), _programs(call.text)
@@ -359,8 +355,6 @@ class _Fold:
                 files = tuple(dict.fromkeys(self.changed[changes:]))
                 between = () if files else tuple(dict.fromkeys(self.passed[ran:]))[-_MOST_BETWEEN:]
                 self.fixes.append(replace(error, turn=turn, files=files, between=between))
-                if self.frames:
-                    self.frames[-1] = self.frames[-1]._replace(fixed=(*self.frames[-1].fixed, error.text))
 
     def stretch(self, boundary: Event | None) -> Stretch:
         """Return what there is at the end."""

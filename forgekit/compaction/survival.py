@@ -33,13 +33,7 @@ class Survived:
     judged_both: int = 0
 
     def __add__(self, other: Survived) -> Survived:
-        return Survived(
-            total=self.total + other.total,
-            summary=self.summary + other.summary,
-            both=self.both + other.both,
-            judged_summary=self.judged_summary + other.judged_summary,
-            judged_both=self.judged_both + other.judged_both,
-        )
+        return Survived(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
