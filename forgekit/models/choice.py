@@ -41,15 +41,13 @@ def find_judge(settings: Settings, cache: Path, env: Mapping[str, str] = os.envi
         cache: the folder that remembers which files were hashed.
         env: where the key is, and the host that a person agrees to.
     """
-    if settings.judge is ModelKind.OFF:
-        return _off("judge")
-    if settings.judge is ModelKind.TRAINED:
-        from forgekit.models.trained_judge import find_trained_judge
-
-        return find_trained_judge(cache)
     server = _server(settings, "judge", "decisions", env)
     if isinstance(server, Missing):
         return server
+    if server is None:
+        from forgekit.models.trained_judge import find_trained_judge
+
+        return find_trained_judge(cache)
     from forgekit.models.llm_judge import LlmJudge
 
     return LlmJudge(**server)
@@ -59,15 +57,13 @@ def find_reader(
     settings: Settings, cache: Path, env: Mapping[str, str] = os.environ
 ) -> StatementReader | Missing:
     """Return the reader of conversations that a registry's settings name; arguments as of `find_judge`."""
-    if settings.reader is ModelKind.OFF:
-        return _off("reader")
-    if settings.reader is ModelKind.TRAINED:
-        from forgekit.models.statement_reader import find_statement_reader
-
-        return find_statement_reader(cache)
     server = _server(settings, "reader", "conversations", env)
     if isinstance(server, Missing):
         return server
+    if server is None:
+        from forgekit.models.statement_reader import find_statement_reader
+
+        return find_statement_reader(cache)
     from forgekit.models.llm_reader import LlmReader
 
     return LlmReader(**server)
@@ -79,20 +75,19 @@ def find_distiller(
     """Return who makes essences, as a registry's settings say; arguments as of `find_judge`."""
     from forgekit.models.essences import ExtractiveDistiller, LlmDistiller
 
-    if settings.essences is ModelKind.OFF:
-        return _off("essences")
-    if settings.essences is ModelKind.TRAINED:
-        return encoder if isinstance(encoder, Missing) else ExtractiveDistiller(encoder)
     server = _server(settings, "essences", "notes", env)
+    if server is None:
+        return encoder if isinstance(encoder, Missing) else ExtractiveDistiller(encoder)
     return server if isinstance(server, Missing) else LlmDistiller(**server)
 
 
-def _off(name: str) -> Missing:
-    return Missing(reason=f'`{name}` is "off"', hint=f'set it to "trained" in {SETTINGS_FILE}')
-
-
-def _server(settings: Settings, name: str, sent: str, env: Mapping[str, str]) -> _Server | Missing:
-    """Return where a language model is, or why nothing is sent to it."""
+def _server(settings: Settings, name: str, sent: str, env: Mapping[str, str]) -> _Server | Missing | None:
+    """Return where the language model of a setting is, or why there is none; None for the trained model."""
+    chosen = getattr(settings, name)
+    if chosen is ModelKind.TRAINED:
+        return None
+    if chosen is ModelKind.OFF:
+        return Missing(reason=f'`{name}` is "off"', hint=f'set it to "trained" in {SETTINGS_FILE}')
     if settings.judge_model is None:
         return Missing(reason=f'`{name}` is "llm" and `judge_model` is empty', hint="name a model")
     if settings.judge_url is None:
