@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
@@ -78,6 +78,9 @@ class PartialRegistry(Registry):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+        entities: _Entities
+
     @classmethod
     def over(cls, catalogue: Catalogue) -> PartialRegistry:
         """Return the registry of a catalogue; only the problems are read yet."""
@@ -97,26 +100,25 @@ class PartialRegistry(Registry):
 
     def with_problems(self) -> PartialRegistry:
         """Return it with the problems of all folders that were refreshed by now."""
-        entities = cast("_Entities", self.entities)
-        return type(self)(entities, entities.catalogue.problems())
+        return type(self)(self.entities, self.entities.catalogue.problems())
 
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
-        return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))
+        return cast("list[E]", self.entities.of_kind(kind.kind))
 
     def of_ids(self, kind: type[E], ids: Iterable[EntityId]) -> list[E]:
         """Return the entities of a class that have one of these ids, in time order."""
         self._catalogue(kind.kind)
-        return cast("list[E]", cast("_Entities", self.entities).of_ids(kind.kind, ids))
+        return cast("list[E]", self.entities.of_ids(kind.kind, ids))
 
     def with_status(self, kind: type[E], status: str, project: EntityId | None = None) -> list[E]:
         """Return the entities of a class with a status, of one project or of all, in time order."""
         found = self._catalogue(kind.kind).entities(kind.kind, status, project)
-        return cast("list[E]", cast("_Entities", self.entities).noted(found))
+        return cast("list[E]", self.entities.noted(found))
 
     def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
         """Return what each active decision is sorted and aged by, in time order."""
-        known = cast("_Entities", self.entities).standing
+        known = self.entities.standing
         if project not in known:
             known[project] = self._catalogue(Kind.DECISION).standing(project)
         return known[project]
@@ -135,9 +137,8 @@ class PartialRegistry(Registry):
 
     def _catalogue(self, *kinds: Kind) -> Catalogue:
         """Return the catalogue, up to date for these kinds."""
-        entities = cast("_Entities", self.entities)
-        entities.refresh({kind.folder for kind in kinds})
-        return entities.catalogue
+        self.entities.refresh({kind.folder for kind in kinds})
+        return self.entities.catalogue
 
     def referring(self, kind: type[E], field: str) -> Callable[[EntityId], Sequence[EntityId]]:
         """Return what gives the entities of a class that name another one in a field, in time order."""

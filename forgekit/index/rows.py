@@ -183,13 +183,10 @@ def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
 def drop(db: sqlite3.Connection, row: int) -> None:
     """Remove the rows of one entity, if it has any."""
     if db.execute("DELETE FROM entity WHERE row = ?", (row,)).rowcount:
-        turns = "SELECT row FROM message WHERE entity = ?"
-        db.execute("DELETE FROM name WHERE row = ?", (row,))
-        db.execute("DELETE FROM reference WHERE row = ?", (row,))
-        db.execute("DELETE FROM standing WHERE row = ?", (row,))
-        db.execute("DELETE FROM telling WHERE row = ?", (row,))
-        db.execute("DELETE FROM unsettled WHERE row = ?", (row,))
+        for table in ("name", "reference", "standing", "telling", "unsettled"):
+            db.execute(f"DELETE FROM {table} WHERE row = ?", (row,))  # noqa: S608 - one of these
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        turns = "SELECT row FROM message WHERE entity = ?"
         db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant
         db.execute("DELETE FROM message WHERE entity = ?", (row,))
 

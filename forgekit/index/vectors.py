@@ -288,15 +288,9 @@ class Vectors:
         import numpy as np
 
         index = self._current()
-        places = {key: row for key in {k for pair in pairs for k in pair} for row in _rows(index.keys, [key])}
-        known = [(i, places[a], places[b]) for i, (a, b) in enumerate(pairs) if a in places and b in places]
-        out: list[float | None] = [None] * len(pairs)
-        for start in range(0, len(known), _PAIR_ROWS):
-            some = known[start : start + _PAIR_ROWS]
-            one, two = (index.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2))
-            for (i, *_), cosine in zip(some, np.einsum("ij,ij->i", one, two), strict=True):
-                out[i] = float(cosine)
-        return out
+        rows = [np.array(_rows(index.keys, pair), np.int64) for pair in pairs]
+        found = (index.vectors(each) if len(each) == 2 else None for each in rows)
+        return [None if both is None else float(both[0] @ both[1]) for both in found]
 
     def lacking(self, keys: Collection[str]) -> int:
         """Return of how many keys the index has no vector."""
