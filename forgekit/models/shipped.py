@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from forgekit.errors import FormatError
 from forgekit.models.encoder import Missing, find_default
@@ -20,19 +21,15 @@ class Damaged(Missing):
     """The files are there and are not the published ones."""
 
 
-class Card(Protocol):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shipped:
     """What every card holds: SHA-256 of the encoder's weights that the delta belongs to, and of the delta."""
 
-    @property
-    def base(self) -> str:
-        """Of the encoder's weights."""
-
-    @property
-    def sha256(self) -> str:
-        """Of the delta."""
+    base: str
+    sha256: str
 
 
-C = TypeVar("C", bound=Card)
+C = TypeVar("C", bound=Shipped)
 T = TypeVar("T")
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from forgekit.extraction.statements import FAMILIES, TAGS, Find, Run, Words, lasting, runs_in, statements
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
-from forgekit.models.shipped import find_shipped
+from forgekit.models.shipped import Shipped, find_shipped
 
 if TYPE_CHECKING:
     from forgekit.models.forward import TokenTagger
@@ -42,17 +42,9 @@ class Level:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Card:
-    """What `reader.json` holds.
+class Card(Shipped):
+    """What `reader.json` holds; its levels are by family."""
 
-    Attributes:
-        base: SHA-256 of the encoder's weights that the delta belongs to.
-        sha256: of the delta.
-        levels: by family.
-    """
-
-    base: str
-    sha256: str
     levels: Mapping[str, Level]
 
 

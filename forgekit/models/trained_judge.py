@@ -28,7 +28,7 @@ from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibrat
 from forgekit.ids import match_key
 from forgekit.models.encoder import DEFAULT_MODEL, Missing, NumpyEncoder
 from forgekit.models.files import BertModel
-from forgekit.models.shipped import find_shipped
+from forgekit.models.shipped import Shipped, find_shipped
 from forgekit.text.words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -81,19 +81,15 @@ class Join:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Card:
+class Card(Shipped):
     """What `judge.json` holds.
 
     Attributes:
-        base: SHA-256 of the encoder's weights that the delta belongs to.
-        sha256: of the delta.
         tokens_a_side: of each text, the tokens that are read.
         contradiction, duplicate, replacement: the joins; the latter two hold from probability 0.5.
         digest: SHA-256 of the file.
     """
 
-    base: str
-    sha256: str
     tokens_a_side: int
     contradiction: Join
     duplicate: Join
