@@ -141,7 +141,7 @@ def _governing(forge: Forge, given: HookInput, path: str) -> str:
         opposed = _opposed(forge) if found else {}
     if not found:
         return ""
-    local_state.record_notices(forge.root, given.session, seen.with_file(inside))
+    local_state.record_notices(forge.root, given.session, seen._replace(files=(*seen.files, inside)))
     rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
     rows.sort(key=lambda row: row[0] not in opposed)
     name = one_line(inside)[:_TITLE]
@@ -161,7 +161,7 @@ def at_turn_end(forge: Forge, given: HookInput) -> str:
     waiting = forge.catalogue.candidates_of(given.session)
     if not waiting:
         return ""
-    local_state.record_notices(forge.root, given.session, seen.with_reminder())
+    local_state.record_notices(forge.root, given.session, seen._replace(reminded=True))
     return f"{count(waiting, 'statement')} of this session may be a decision or a thread: `forgekit review`"
 
 

@@ -110,14 +110,6 @@ class SessionNotices(NamedTuple):
     reminded: bool = False
     kept: int = 0
 
-    def with_file(self, path: str) -> SessionNotices:
-        """Return it with one file more; the oldest are forgotten."""
-        return self._replace(files=(*self.files, path)[-_MOST_FILES:])
-
-    def with_reminder(self) -> SessionNotices:
-        """Return it as one that was reminded."""
-        return self._replace(reminded=True)
-
 
 def notices_of(root: Path | None, session: str) -> SessionNotices:
     """Return the notices that a session had; none where that is not known."""
@@ -130,10 +122,10 @@ def notices_of(root: Path | None, session: str) -> SessionNotices:
 
 
 def record_notices(root: Path | None, session: str, had: SessionNotices) -> None:
-    """Keep the notices that a session had, and forget the sessions that were written longest ago."""
+    """Keep the notices that a session had, of the last files, and forget the sessions written longest ago."""
     path = _notices_path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, had._asdict())
+    write_json(path, had._replace(files=had.files[-_MOST_FILES:])._asdict())
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
     for each in old:
         each.unlink(missing_ok=True)
