@@ -97,10 +97,6 @@ class StrictHandler(BaseHandler):
         super().__init__()
         self.lines: dict[str, int] = {}
 
-    def detect(self, text: str) -> bool:
-        """Say whether the text begins with a fence."""
-        return _OPENING.match(text) is not None
-
     def split(self, text: str) -> tuple[str, str]:
         """Return front matter and body."""
         return split(text)
