@@ -36,6 +36,14 @@ _OUT_OF_REACH = {
 }
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is made when needed."""
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 class DamageError(Exception):
     """The database does not hold what this version wrote."""
 
@@ -112,7 +120,7 @@ class CacheDatabase:
         if db.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
             # WAL: a writer never blocks readers, a kill leaves the last commit, and no commit waits for the
             # disk. SQLite does not wait for its turn to switch, so this lock does.
-            with self._locked():
+            with locked(self.path.with_suffix(".lock")):
                 db.execute("PRAGMA journal_mode = WAL")
         self._inode = 0 if self.in_memory else self.path.stat().st_ino
         if _is_empty(db):
@@ -132,7 +140,7 @@ class CacheDatabase:
         moved = code == sqlite3.SQLITE_READONLY_DBMOVED
         if self.in_memory or (code & 0xFF in _OUT_OF_REACH and not moved):
             raise error
-        with self._locked():
+        with locked(self.path.with_suffix(".lock")):
             try:
                 found = os.lstat(self.path)
             except FileNotFoundError:
@@ -145,12 +153,6 @@ class CacheDatabase:
                 shutil.rmtree(self.path)
             for suffix in ("", "-wal", "-shm", "-journal"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with self.path.with_suffix(".lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
 
 _ROWS = "CREATE TABLE kept (space TEXT, key TEXT, data BLOB NOT NULL, UNIQUE (space, key));\n"

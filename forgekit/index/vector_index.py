@@ -21,16 +21,16 @@ most of them (`benchmarks/vectors.py`), and importing FAISS costs 25 to 40 ms.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from forgekit.index.database import locked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -162,6 +162,7 @@ class IndexFiles:
         self._folder = folder
         self._base = f"vectors-{tree}"
         self.manifest = folder / f"{self._base}.json"
+        self._lock = folder / f"{self._base}.lock"
         self._space = space
 
     def read_manifest(self) -> dict[str, Any] | None:
@@ -246,7 +247,7 @@ class IndexFiles:
         in_memory = self.in_memory(keys, hashes, matrix, state)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with self._locked():
+            with locked(self._lock):
                 self._write(keys, hashes, matrix, state)
         except OSError:
             return in_memory
@@ -258,7 +259,7 @@ class IndexFiles:
     def stamp(self, index: VectorIndex, state: str) -> VectorIndex:
         """Record what an index was made from, as far as the folder is writable, and return the index."""
         digest = _digest_of(self._space, index.keys, index.hashes)
-        with contextlib.suppress(OSError), self._locked():
+        with contextlib.suppress(OSError), locked(self._lock):
             manifest = self.read_manifest()
             if manifest is not None and manifest["digest"] == digest:
                 self._replace(self.manifest, json.dumps({**manifest, "state": state}).encode())
@@ -304,12 +305,6 @@ class IndexFiles:
             file.flush()
             os.fsync(file.fileno())  # the manifest must never be older than its files
         temporary.replace(path)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with (self._folder / f"{self._base}.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
 
 def is_sound(manifest: Path) -> bool:

@@ -46,7 +46,6 @@ from forgekit.model.fields import (
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.rules import (
     require_keys,
-    require_line,
     require_values,
     section,
     unescaped,
@@ -376,10 +375,7 @@ class Compression:
     threads_resolved: Pairs = key(PAIRS, default=(), refers=_THREAD)
 
     def __post_init__(self) -> None:
-        require_line("compression_tag", self.compression_tag)
-        for each in COMPRESSION:
-            if each.type is PAIRS:
-                require_keys(each.name, getattr(self, each.name))
+        require_values(self)
 
 
 COMPRESSION = keys_of(Compression)
