@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from forgekit import __version__
@@ -79,18 +79,16 @@ def tables() -> str:
 
 def memory_of(entities: Iterable[Entity]) -> sqlite3.Connection:
     """Return a catalogue in memory of any entities; it answers as the one of their files would."""
-    from forgekit.text.codec import to_fields
-
     db = sqlite3.connect(":memory:", isolation_level=None)
     with db:
         db.execute("BEGIN")
         create(db, MADE_BY, tables())
         for row, entity in enumerate(entities, 1):
-            put(db, row, "", entity, to_fields(entity))
+            put(db, row, "", entity)
     return db
 
 
-def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Mapping[str, Any]) -> None:
+def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity) -> None:
     """Write the rows of one entity.
 
     Args:
@@ -98,10 +96,11 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         row: free in all tables.
         blob: the git blob id of its file, "" where there is none.
         entity: what to write.
-        fields: what `from_fields` builds the entity from.
     """
     from forgekit.model.entities import Decision, Note, Thread, flagged
+    from forgekit.text.codec import to_fields
 
+    fields = to_fields(entity)
     project, title = getattr(entity, "project_name", None), entity.title
     tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
     columns = (

@@ -204,7 +204,7 @@ class _Pass:
     def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
         """Write the rows of a file's entity, or return why it holds none."""
         # YAML is loaded for files that changed, and for nothing else.
-        from forgekit.text.codec import loads, to_fields
+        from forgekit.text.codec import loads
         from forgekit.text.frontmatter import decode
 
         try:
@@ -229,7 +229,7 @@ class _Pass:
                 "field": kind.id_field,
                 "fix": "delete the one that is wrong",
             }
-        put(self._db, row, blob, entity, to_fields(entity))
+        put(self._db, row, blob, entity)
         return None
 
     def _remove(self, row: int) -> None:
