@@ -199,9 +199,4 @@ def _edit(top: Path, path: str, head: str, block: str, ours: set[str]) -> FileEd
 def _write(top: Path, edits: Iterable[FileEdit]) -> None:
     mark = str(os.getpid())
     for edit in edits:
-        path = edit.path.relative_to(top).as_posix()
-        if edit.after is None:
-            files.remove(top, path)
-        else:
-            files.stage(top, path, edit.after, mark)
-            files.place(top, path, mark)
+        files.replace(top, edit.path.relative_to(top).as_posix(), edit.after, mark)

@@ -317,8 +317,7 @@ def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:
         done = tip
     if done is not None and done != noted:
         with contextlib.suppress(WriteError):  # without the note they are folded again, which changes nothing
-            files.stage(repository.common_dir, _FOLDED_UP_TO, done.encode(), done)
-            files.place(repository.common_dir, _FOLDED_UP_TO, done)
+            files.replace(repository.common_dir, _FOLDED_UP_TO, done.encode(), done)
     return outcomes
 
 

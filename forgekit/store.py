@@ -318,24 +318,18 @@ class Store:
                 if edit.new is not None:
                     files.stage(self.root, edit.path, edit.new, mark)
             for edit in edits:
-                self._put(edit.path, edit.new, mark)
+                if edit.new is not None:
+                    files.place(self.root, edit.path, mark)
+                else:
+                    files.remove(self.root, edit.path)
         except BaseException:
             for edit in edits:
                 with contextlib.suppress(WriteError, FormatError):
                     files.discard(self.root, edit.path, mark)
                     if files.read_bytes(self.root, edit.path) != edit.present:
-                        if edit.present is not None:
-                            files.stage(self.root, edit.path, edit.present, mark)
-                        self._put(edit.path, edit.present, mark)
+                        files.replace(self.root, edit.path, edit.present, mark)
             raise
         files.settle(self.root, [edit.path for edit in edits])
-
-    def _put(self, path: str, data: bytes | None, mark: str) -> None:
-        """Put staged bytes in place; delete the file for None."""
-        if data is not None:
-            files.place(self.root, path, mark)
-        else:
-            files.remove(self.root, path)
 
 
 def _field_at(text: str, line: int) -> str:

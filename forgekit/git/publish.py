@@ -443,13 +443,9 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
     for step in steps:
         with contextlib.suppress(WriteError):  # a link in place of its folder: nothing was staged there
             files.discard(repository.root, step.path, publication.commit)
-        if step.before == step.new or present(repository.root, step.path) != step.new:
-            continue
-        if step.before is None:
-            files.remove(repository.root, step.path)
-        else:
-            files.stage(repository.root, step.path, repository.read_blob(step.before), publication.commit)
-            files.place(repository.root, step.path, publication.commit)
+        if step.before != step.new and present(repository.root, step.path) == step.new:
+            data = None if step.before is None else repository.read_blob(step.before)
+            files.replace(repository.root, step.path, data, publication.commit)
     files.settle(repository.root, [step.path for step in steps])
 
 

@@ -438,8 +438,7 @@ def move_back(forge: Forge, move: Move) -> None:
     Raises WriteError, RepositoryError.
     """
     repository = forge.store.repository
-    files.stage(forge.root, move.home, move.data, "move")
-    files.place(forge.root, move.home, "move")
+    files.replace(forge.root, move.home, move.data, "move")
     files.remove(forge.root, move.path)
     files.settle(forge.root, (move.home, move.path))
     staged = repository.run("ls-files", "--stage", "-z", "--", move.path).decode().partition(" 0\t")[0]

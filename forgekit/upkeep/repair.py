@@ -153,8 +153,7 @@ def _do(root: Path, steps: list[RepairStep]) -> list[str]:
         made = [step.act() for step in steps if step.act is not None]
         written = {path: data for step in steps for path, data in step.files.items() if data is not None}
         for path, data in written.items():
-            files.stage(root, path, data, "doctor")
-            files.place(root, path, "doctor")
+            files.replace(root, path, data, "doctor")
         files.settle(root, written)
     return [commit for commit in made if isinstance(commit, str)]
 

@@ -189,6 +189,18 @@ def remove(root: Path, path: str) -> None:
         os.unlink(_name(path), dir_fd=folder)
 
 
+def replace(root: Path, path: str, data: bytes | None, mark: str) -> None:
+    """Put bytes in the place of a file, on disk before they are there; delete it for None.
+
+    Raises WriteError.
+    """
+    if data is None:
+        remove(root, path)
+    else:
+        stage(root, path, data, mark)
+        place(root, path, mark)
+
+
 def discard(root: Path, path: str, mark: str) -> None:
     """Delete what `stage` left, if anything."""
     remove(root, "/".join([*path.split("/")[:-1], _beside(path, mark)]))
