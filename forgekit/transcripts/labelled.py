@@ -33,7 +33,7 @@ from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.transcripts.sources import READ_ERRORS
-from forgekit.transcripts.turns import problem
+from forgekit.transcripts.turns import conversation_of, problem
 from forgekit.transcripts.values import from_the_program, instant_of, line_of, text_of
 
 LONGEST_TEXT = 32 * 1024 * 1024
@@ -128,13 +128,7 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
             speaker = Speaker.USER if label["user"] else Speaker.ASSISTANT
             time = instant_of(label["when"])
             turns.append(Turn(number=len(turns) + 1, speaker=speaker, time=time, text=text, line=place + 1))
-    yield ImportedConversation(
-        source="markdown",
-        external_id="",
-        title=line_of(title.lstrip("#")),
-        started=turns[0].time if turns else None,
-        turns=tuple(turns),
-    )
+    yield conversation_of("markdown", turns, title=line_of(title.lstrip("#")))
 
 
 def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation | Problem]:
@@ -153,12 +147,12 @@ def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation |
     for place, label, below in _sections(lines, labels):
         if _SIDE not in label[0]:
             turns.append(_story_turn(label, below, len(turns) + 1, place + 1))
-    yield ImportedConversation(
-        source="specstory",
+    yield conversation_of(
+        "specstory",
+        turns,
+        instant_of(session[2]) if session else None,
         external_id=session[1] if session else "",
         title=line_of(_TIME.sub("", heading[2:]).replace("()", "")),
-        started=instant_of(session[2]) if session else turns[0].time if turns else None,
-        turns=tuple(turns),
         branches_left=len(labels) - len(turns),
     )
 

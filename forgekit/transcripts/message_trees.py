@@ -15,7 +15,7 @@ from typing import Any
 
 from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
-from forgekit.transcripts.turns import TurnBuilder
+from forgekit.transcripts.turns import TurnBuilder, conversation_of
 from forgekit.transcripts.values import instant_of, line_of, mapping, mappings, text_of
 
 _NIL = "00000000-0000-0000-0000-000000000000"
@@ -46,14 +46,15 @@ def claude_conversation(record: dict[str, Any]) -> ImportedConversation | None:
     builder = TurnBuilder()
     for place in branch:
         _take_claude(builder, messages[place], times[place])
-    return _conversation(
-        builder,
+    return conversation_of(
+        "claude",
+        builder.turns(),
         instant_of(record.get("created_at")),
-        source="claude",
         external_id=line_of(record.get("uuid")),
         title=line_of(record.get("name")),
         project=line_of(mapping(record.get("project")).get("name")),
         branches_left=len(messages) - len(branch),
+        unknown=builder.unknown_types(),
     )
 
 
@@ -92,13 +93,14 @@ def chatgpt_conversation(record: dict[str, Any]) -> ImportedConversation | None:
         _take_chatgpt(builder, messages[place], times[place])
     live = set(branch)
     others = (message for place, message in enumerate(messages) if place not in live)
-    return _conversation(
-        builder,
+    return conversation_of(
+        "chatgpt",
+        builder.turns(),
         instant_of(record.get("create_time")),
-        source="chatgpt",
         external_id=line_of(record.get("conversation_id")) or line_of(record.get("id")),
         title=line_of(record.get("title")),
         branches_left=sum(_role(message) in _ROLES and not _hidden(message) for message in others),
+        unknown=builder.unknown_types(),
     )
 
 
@@ -160,13 +162,6 @@ def _attachments(value: Any) -> tuple[Attachment, ...]:
         if name or text:
             found.append(Attachment(name=name or "attachment", text=text))
     return tuple(found)
-
-
-def _conversation(builder: TurnBuilder, created: Instant | None, **about: Any) -> ImportedConversation:
-    """Return a conversation; without a time of its own it starts with its first turn."""
-    turns = builder.turns()
-    started = turns[0].time if created is None and turns else created
-    return ImportedConversation(started=started, turns=turns, unknown=builder.unknown_types(), **about)
 
 
 def live_branch(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.transcript import Attachment, Correction, Speaker, Turn
+from forgekit.model.transcript import Attachment, Correction, ImportedConversation, Speaker, Turn
 from forgekit.text.words import unlike
+from forgekit.times import Instant
 from forgekit.transcripts.values import line_of, mapping, mappings, text_of
 
 MOST_CALLS = 1_000
@@ -25,6 +27,15 @@ def problem(
 ) -> Problem:
     """Return a problem of an export; a warning by default."""
     return Problem(code=code, message=message, line=line, severity=severity)
+
+
+def conversation_of(
+    source: str, turns: Sequence[Turn], created: Instant | None = None, **about: Any
+) -> ImportedConversation:
+    """Return a conversation; without a time of its own it starts with its first turn."""
+    started = turns[0].time if created is None and turns else created
+    about = {"external_id": "", "title": ""} | about
+    return ImportedConversation(source=source, started=started, turns=tuple(turns), **about)
 
 
 @dataclass(slots=True)

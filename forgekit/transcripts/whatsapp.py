@@ -21,7 +21,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
 from forgekit.transcripts.labelled import lines_of
-from forgekit.transcripts.turns import problem
+from forgekit.transcripts.turns import conversation_of, problem
 from forgekit.transcripts.values import instant_of
 
 _HEAD = re.compile(
@@ -65,13 +65,7 @@ def read_whatsapp(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
             said = f"{sent['name'].strip()}: {text}"
             turn = Turn(number=len(turns) + 1, speaker=Speaker.USER, time=time, text=said, line=line_number)
             turns.append(turn)
-    yield ImportedConversation(
-        source="whatsapp",
-        external_id="",
-        title="",
-        started=turns[0].time if turns else None,
-        turns=tuple(turns),
-    )
+    yield conversation_of("whatsapp", turns)
 
 
 def _sent(line: str) -> bool:
