@@ -139,10 +139,7 @@ def archive_id(project: EntityId, conversation: EntityId, turns: str, compressed
     """Derive an archive's id.
 
     Args:
-        project: its project.
-        conversation: what was compressed.
         turns: `1-35`, or `all` where no range is known.
-        compressed_ms: when, in ms since 1970.
     """
     return v8_named(project, f"{conversation}:{turns}", compressed_ms)
 

@@ -60,7 +60,6 @@ def measure(events: Iterable[Event], window: int = 0, limits: Mapping[str, int] 
     """Return the meter after some events, of the main chain in order.
 
     Args:
-        events: of one session.
         window: tokens of the model's context that the agent names; 0 where it names none.
         limits: tokens at which models were seen to compact in other sessions.
     """
@@ -93,7 +92,6 @@ def reported(share: float, window: int, measured: Meter | None = None) -> Meter:
 
     Args:
         share: of the window that is in use.
-        window: tokens of the model's context.
         measured: the same session's by its transcript, which knows where the model compacts.
     """
     used = round(min(share, 1.0) * window)

@@ -58,7 +58,6 @@ def restored(
         stretches: of the session, up to the compaction.
         summary: what the compaction made of the last one; "" for none.
         name: of the session, for the heading.
-        depth: how far back it goes.
         budget: characters.
         note: what else its reader should know.
 

@@ -66,13 +66,7 @@ class Survival:
 
 
 def survivals(session: str, stretches: Sequence[Stretch], same: SameAs | None = None) -> list[Survival]:
-    """Return what each compaction of a session left.
-
-    Args:
-        session: its name.
-        stretches: all, in order.
-        same: a judge; None where there is none.
-    """
+    """Return what each compaction of a session left."""
     found = []
     for number, stretch in enumerate(stretches[:-1]):
         if stretch.boundary is None or not stretch.summary:

@@ -28,7 +28,6 @@ def extract(turns: Sequence[Turn], reader: StatementReader | None = None) -> tup
     """Return the candidates of a conversation, by turn and place.
 
     Args:
-        turns: of the conversation.
         reader: of sentences; None finds explicit records and labelled lists alone.
     """
     own = [turn for turn in turns if turn.text.strip()]

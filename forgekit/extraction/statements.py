@@ -256,7 +256,6 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
 
     Args:
         turns: each (by a person, text).
-        tagger: of the words.
     """
     runs = _runs(turns, tagger)
     beside = _beside(runs, turns)

@@ -61,7 +61,6 @@ class Catalogue:
     """The index of one work tree.
 
     Args:
-        root: the registry's root.
         cache: the folder that may hold the database; made when needed.
     """
 

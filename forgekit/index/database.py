@@ -84,7 +84,6 @@ class CacheDatabase:
         """Return the answer of the database; on damage that of a new one, and then of one in memory.
 
         Args:
-            question: asks it.
             fill: fills a new one before it is asked.
         """
         try:

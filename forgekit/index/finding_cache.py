@@ -90,10 +90,7 @@ def text_cosines(
     """Return the cosines of pairs of texts, each a function of its two texts and the version alone.
 
     Args:
-        cache: keeps the vectors.
         version: names what encodes.
-        encode: returns the unit vector of a text.
-        pairs: of texts.
         late: says that no more texts may be encoded; a pair that needs one has None.
         near: returns, in half precision, vectors that were made while other texts were encoded; they serve
             where an error as great as that makes cannot change the cosine.

@@ -22,7 +22,6 @@ class _Entities(Mapping[EntityId, Entity]):
     """Entities by id, each read once.
 
     Args:
-        catalogue: where they are read from.
         refreshed: folders that are up to date; None for all of them.
     """
 

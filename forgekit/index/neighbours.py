@@ -34,7 +34,6 @@ def nearest(
 
     Args:
         keys: sorted.
-        hashes: of each key's text.
         matrix: a vector of unit length for each key.
         count: how many others; fewer where there are not so many, and -1 in the rest.
         kept: a file for the answer; it names the space of the vectors.

@@ -560,7 +560,6 @@ def find(
     ends with the name.
 
     Args:
-        db: a catalogue.
         name: any text.
         kinds: None for all.
         bare: whether a part of an id counts without the prefix of its kind; in a sentence it may be a word.

@@ -95,7 +95,6 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity) -> None:
         db: inside a transaction.
         row: free in all tables.
         blob: the git blob id of its file, "" where there is none.
-        entity: what to write.
     """
     from forgekit.model.entities import Decision, Note, Thread, flagged
     from forgekit.text.codec import to_fields

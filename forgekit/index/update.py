@@ -67,8 +67,6 @@ def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = 
     """Compare the files with their rows, and read what changed, in one transaction.
 
     Args:
-        db: a catalogue.
-        root: the registry's root.
         within: folders to compare, as of `is_within`; all where None.
 
     Raises DamageError for a catalogue that lost rows.
@@ -304,7 +302,6 @@ def scan(root: Path, within: Collection[str] | None = None) -> Iterator[tuple[st
     """Yield every folder that may hold entities, by its path relative to the root, and its listing.
 
     Args:
-        root: the registry's root.
         within: as of `is_within`; all folders where None.
     """
     tops = [row for name in TOPS if (row := _top(root / name)) is not None] + _twins(root)

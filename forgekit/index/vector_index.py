@@ -151,7 +151,6 @@ class IndexFiles:
     """The files of one index.
 
     Args:
-        folder: the cache folder.
         tree: distinguishes the indexes of several work trees.
         space: names the encoder and the chunk rule.
     """

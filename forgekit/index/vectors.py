@@ -78,7 +78,6 @@ class Vectors:
 
     Args:
         cache: the folder for everything that can be rebuilt.
-        encoder: makes the vectors.
         tree: distinguishes the work trees that share the cache folder.
     """
 
@@ -113,7 +112,6 @@ class Vectors:
 
         Args:
             entries: all of them; of two with one key the last counts.
-            progress: called while texts are encoded.
             limit: texts to encode at most; the others are left for the next update.
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all. With it, few changes stay in memory.
@@ -184,7 +182,6 @@ class Vectors:
 
         Args:
             query: a question, or a vector of unit length.
-            k: how many at most.
             allowed: keys to choose from; None for all.
         """
         index = self._current()

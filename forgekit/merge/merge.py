@@ -573,7 +573,6 @@ def merge_file(
     """Merge the states of one entity's file; the same from either side.
 
     Args:
-        kind: from its path.
         owner: the id in its path.
         base: the state both come from; None where there is none.
         ours: None where this side deleted it.

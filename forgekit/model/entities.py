@@ -822,10 +822,7 @@ def unread(kind: Kind, entity: EntityId, fields: str, body: str) -> Entity:
     """Build an entity whose attributes are read when they are asked for.
 
     Args:
-        kind: which entity.
-        entity: its id.
         fields: JSON of fields from which an entity was built before.
-        body: what follows the front matter.
     """
     cls = CLASSES[kind]
     found = object.__new__(cls)

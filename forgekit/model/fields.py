@@ -216,7 +216,6 @@ def key(
     """Declare an attribute that a file holds under the key of its name.
 
     Args:
-        type: how its values are handled.
         default: of the attribute; without one, the key is required.
         required: whether the key is, although the attribute has a default.
         more: other attributes of Field.
@@ -248,7 +247,6 @@ def read_fields(fields: tuple[Field, ...], raw: dict[str, Any], lines: Mapping[s
     """Convert the known fields and remove them from `raw`; what is left there is unknown.
 
     Args:
-        fields: of the kind.
         raw: text, lists and maps of text.
         lines: the 1-based line of each key, for messages; may be empty.
 

@@ -52,7 +52,6 @@ def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = Mappin
     """Return the conversations; an arrow leads from a conversation to what continues it.
 
     Args:
-        registry: all entities.
         same: conversations that count as another (`same_conversations`); an edge inside one is no arrow.
     """
     return Graph.of(arrows(registry, same), (same.get(c.id, c.id) for c in registry.conversations))

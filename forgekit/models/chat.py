@@ -90,9 +90,6 @@ class Chat:
         """Return what `read` makes of the model's answer, None where it gave none that can be used.
 
         Args:
-            system: instructions.
-            question: what is asked.
-            schema: of the answer.
             read: takes the answer, raises ValueError with what is wrong, without repeating anything of it.
         """
         self.asked += 1
@@ -173,7 +170,6 @@ def post(url: str, payload: object, *, key: str | None, seconds: float) -> tuple
 
     Args:
         url: http or https.
-        payload: what JSON can say.
         key: sent as a bearer token; printable ASCII.
         seconds: for all of it, however slowly the server trickles.
 

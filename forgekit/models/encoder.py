@@ -252,7 +252,6 @@ class SentenceTransformerEncoder:
 
     Args:
         folder: in the layout of sentence-transformers or transformers.
-        name: what people call it.
         cache: where hashes of unchanged files are kept.
 
     Raises FormatError where the folder holds no model.

@@ -61,7 +61,6 @@ def open_tokenizer(path: Path, digest: str) -> Any:
     """Return the tokenizer of a file, read once in a process, which fills nothing up.
 
     Args:
-        path: of the file.
         digest: its SHA-256 when the model was found.
 
     Raises FormatError.
@@ -274,8 +273,6 @@ class TokenTagger:
     """The encoder with a delta on its weights, and a head over each token of a conversation.
 
     Args:
-        model: the encoder's files.
-        delta: the safetensors file.
         labels: so many logits the head has.
 
     Raises FormatError for a delta that does not fit the encoder.
@@ -317,8 +314,6 @@ class CrossEncoder:
     """The encoder with a delta on its weights.
 
     Args:
-        model: the encoder's files.
-        delta: the safetensors file.
         labels: so many logits the head has.
         most: tokens of a side that are read.
 

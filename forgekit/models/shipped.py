@@ -37,7 +37,6 @@ def read_card(path: Path, made: Callable[[Any, str], C]) -> C:
     """Return the card that a JSON file holds.
 
     Args:
-        path: of the file.
         made: makes the card of its data and its SHA-256; raises ValueError, LookupError or TypeError.
 
     Raises FormatError.

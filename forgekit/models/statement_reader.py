@@ -62,9 +62,6 @@ class TrainedReader:
     """Reads conversations by the encoder with the delta.
 
     Args:
-        card: what belongs to the delta.
-        model: the encoder's files.
-        delta: the safetensors file.
         memory: keeps what was read, so that it is not read again.
     """
 

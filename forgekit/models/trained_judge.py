@@ -69,12 +69,7 @@ class Join:
     cosine: float
 
     def probability(self, log_odds: float, cosine: float) -> float:
-        """Return the joined probability, rounded to 3 digits.
-
-        Args:
-            log_odds: by the model alone.
-            cosine: of the two texts.
-        """
+        """Return the joined probability, rounded to 3 digits."""
         by_model, by_cosine = believed(log_odds, cosine)
         odds = self.bias + self.model * by_model + self.cosine * by_cosine
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
@@ -99,13 +94,7 @@ class Card(Shipped):
 
 
 class TrainedJudge:
-    """Judges by a join of the model and the cosine.
-
-    Args:
-        card: what belongs to the delta.
-        model: the encoder's files.
-        delta: the safetensors file.
-    """
+    """Judges by a join of the model and the cosine."""
 
     problems = ()
 

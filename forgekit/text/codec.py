@@ -84,9 +84,7 @@ def dump_field(key: str, value: Any, indent: int = 0) -> str:
     """Return the line or lines of one field, each with its line end.
 
     Args:
-        key: the field's name.
         value: text, or lists and mappings of text, nested at will.
-        indent: blanks before the key.
     """
     start = f"{' ' * indent}{scalar(key)}:"
     if isinstance(value, str):
@@ -117,10 +115,6 @@ def _flow(value: Any) -> str:
 def loads(kind: Kind, text: str) -> Entity:
     """Read one entity.
 
-    Args:
-        kind: known from the file's path.
-        text: the whole file.
-
     Raises FormatError with line and field.
     """
     if kind is Kind.ARCHIVE:
@@ -139,9 +133,7 @@ def from_fields(
     """Build an entity from fields as the front matter holds them: text, lists and maps of text.
 
     Args:
-        kind: which entity.
         fields: kept unchanged.
-        body: what follows the front matter.
         lines: the 1-based line of each field, for messages.
 
     Raises FormatError with field and, where known, line.

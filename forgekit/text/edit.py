@@ -47,7 +47,6 @@ def update(text: str, entity: Entity) -> str:
 
     Args:
         text: the present file, of the entity's kind.
-        entity: its new content.
 
     Raises FormatError when the text cannot be read, RuleError when the result would say something else.
     """

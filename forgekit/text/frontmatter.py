@@ -40,10 +40,6 @@ _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 def decode(data: bytes, limit: int = ENTITY_LIMIT) -> str:
     """Return the bytes of a file as text.
 
-    Args:
-        data: as it lies on disk.
-        limit: greatest size in bytes.
-
     Raises FormatError for what is too large, not UTF-8, or holds NUL.
     """
     if len(data) > limit:
@@ -216,7 +212,6 @@ def load_yaml(text: str, first_line: int = 1) -> list[Any]:
 
     Args:
         text: at most ENTITY_LIMIT characters are read; the caller checks.
-        first_line: the line number of the text's first line.
 
     Raises FormatError with the line at fault.
     """

@@ -57,12 +57,7 @@ def _fits(name: str, wanted: str) -> bool:
 
 
 def covering_nothing(patterns: Iterable[str], paths: Iterable[str]) -> list[str]:
-    """Return the patterns that cover no file, in their order.
-
-    Args:
-        patterns: as of `covers`.
-        paths: of all files.
-    """
+    """Return the patterns that cover no file, in their order."""
     files = sorted(paths)
     every = {name for path in files for name in path.split("/")}
 

@@ -88,7 +88,6 @@ def detect(head: bytes, name: str) -> str:
 
     Args:
         head: unpacked; 256 KB are enough for any export.
-        name: of the file, for messages.
 
     Raises FormatError where they show none.
     """
@@ -107,7 +106,6 @@ def read(source: Source, form: str = "auto") -> Found:
     20 are named and the rest counted.
 
     Args:
-        source: from `sources`.
         form: name of one of FORMATS, or `auto`.
 
     Raises FormatError for a source in no known format, or not in the one that was named.
@@ -175,9 +173,7 @@ def conversations(paths: Iterable[str], form: str = "auto", reading: ReadingStat
     conversation is reported as a problem; the files beside the conversations of an export are skipped.
 
     Args:
-        paths: as of `sources`.
         form: name of one of FORMATS, or `auto`.
-        reading: updated with the progress.
 
     Raises FormatError, also where nothing was read at all of what was given, and NotFoundError.
     """

@@ -49,7 +49,6 @@ def kept(folder: Path, transcript: Path) -> Kept:
     """Return the events of a transcript, those that were read before from the kept file, which is brought up.
 
     Args:
-        folder: where the files of sessions are kept.
         transcript: a session's file of lines.
 
     Raises OSError where the transcript cannot be read.

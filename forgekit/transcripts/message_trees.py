@@ -172,7 +172,6 @@ def live_branch(
     Args:
         keys: one a message; the last of equal ones counts.
         parents: the key of the message that each one answers, or one that no message has.
-        times: of each message.
         current: where the branch ends; if no message has that key, the newest unanswered one, of equally new
             ones the last. In a cycle each message counts once.
     """

@@ -111,10 +111,6 @@ def sources(paths: Iterable[str], reading: ReadingState | None = None) -> Iterat
     links are not followed. Packed files are recognised by their first bytes. Of an export's `.zip` only
     `conversations*.json` is read: no other file names a conversation's project.
 
-    Args:
-        paths: of files and folders.
-        reading: updated with the progress.
-
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
     """
     for path in paths:

@@ -111,7 +111,6 @@ class TurnBuilder:
         """Add a tool call; those past 1,000 of a turn are left out.
 
         Args:
-            tool: its name.
             turn: the assistant's turn that it opens where there is none before it.
             given: its input, of which a command line or a path is noted.
         """

@@ -172,7 +172,6 @@ def agent_folder(usual: str, moved: str, env: Mapping[str, str]) -> Path:
     Args:
         usual: its name below the user's home.
         moved: the variable of the environment that may name another folder, "" for none.
-        env: the environment.
     """
     if moved and (named := env.get(moved)):
         return Path(named)
