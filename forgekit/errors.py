@@ -82,7 +82,6 @@ class AmbiguousError(ForgeError):
     """Several entities answer to one name."""
 
     def __init__(self, name: str, candidates: Sequence[tuple[str, str]]) -> None:
-        self.name = name
         self.candidates = tuple(candidates)
         shown = "".join(f"\n  {short}  {title}" for short, title in candidates)
         super().__init__(f"{name!r} could be any of these; use one of the ids:{shown}")
@@ -97,7 +96,6 @@ class ArchiveError(ForgeError):
     """
 
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
-        self.message = message
         self.lines = tuple(lines)
         super().__init__("\n  ".join((message, *lines)))
 
@@ -122,7 +120,6 @@ class SecretError(ForgeError):
     """
 
     def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:
-        self.name = name
         place = ": ".join(part for part in (f"{path}:{line}", field) if part)
         super().__init__(
             f"{place}: this looks like a secret ({rule} {name}), and nothing was written; remove it, "
@@ -190,7 +187,6 @@ class ChangedError(StoreError):
     """The entity has changed since it was read."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
         super().__init__(f"{path} has changed since you read it; read it again and repeat the change")
 
 
@@ -204,7 +200,6 @@ class LockedError(StoreError):
     """
 
     def __init__(self, path: str, age: float, owner: str) -> None:
-        self.path = path
         advice = "no git process is running here; delete it if no other program uses the repository"
         if owner:
             advice = f"held by {owner}; wait for it, then run this again"
