@@ -29,7 +29,7 @@ import numpy as np
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.models.encoder import Missing
-from forgekit.models.trained_judge import FOLDER, TrainedJudge, find_trained_judge
+from forgekit.models.trained_judge import FOLDER, TrainedJudge, find_trained_judge, log_odds
 
 FRESH = Path(__file__).with_name("pairs.jsonl")
 TWINS, SEALED = (Path(__file__).with_name(name) for name in ("twins.jsonl", "twins-sealed.zip"))
@@ -107,7 +107,7 @@ def balanced(name: str, pairs: Sequence[Pair], judge: TrainedJudge, *, texts: bo
     truth = [pair.label == "contradiction" for pair in pairs]
     if not any(truth):
         return
-    odds = [judge.log_odds(pair.a, pair.b) for pair in pairs]
+    odds = [log_odds(judge.logits(pair.a, pair.b)) for pair in pairs]
     judged = _judged(judge, pairs)
     print(f"\n{name}: {len(pairs)} pairs, {sum(truth)} contradictions")
     print(f"{row_of('model alone', truth, [value >= 0 for value in odds])}  AUROC {auroc(truth, odds):.3f}")

@@ -137,10 +137,6 @@ class TrainedJudge:
         """The fingerprint of what `vector` encodes with."""
         return self._texts.fingerprint
 
-    def log_odds(self, a: str, b: str) -> float:
-        """Return the model's own log-odds of a contradiction, the mean of both reading orders."""
-        return log_odds(self.logits(a, b))
-
     def logits(self, a: str, b: str) -> tuple[float, ...]:
         """Return the model's logits, one a label, the mean of both reading orders."""
         return self._encoder.read(*sorted((a, b))).logits
