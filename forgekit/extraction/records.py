@@ -35,15 +35,8 @@ _TIER = re.compile(
     re.IGNORECASE,
 )
 _INACTIVE = {
-    "superseded",
-    "deprecated",
-    "rejected",
-    "withdrawn",
-    "proposed",
-    "draft",
-    "retired",
-    "reversed",
-    "revised",
+    *("superseded", "deprecated", "rejected", "withdrawn", "proposed"),
+    *("draft", "retired", "reversed", "revised"),
 }
 _THREAD_STATES = {
     **dict.fromkeys(("resolved", "closed", "done", "settled", "answered", "fixed"), Proposal.THREAD_RESOLVED),

@@ -165,6 +165,7 @@ _TEXT = _value(
     lambda value: isinstance(value, str) and not {"\n", "\r"} & set(value),
     lambda value: value.strip() or None,
 )
+_SWITCH = _value("true or false", lambda value: isinstance(value, bool))
 _WHOLE = _value(
     "a whole number from 1 to 1,000,000", lambda value: type(value) is int and 1 <= value <= 1_000_000
 )
@@ -214,7 +215,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "judge": _one_of(ModelKind),
     "reader": _one_of(ModelKind),
     "essences": _one_of(ModelKind),
-    "apply_topics": _value("true or false", lambda value: isinstance(value, bool)),
+    "apply_topics": _SWITCH,
     "judge_model": _TEXT,
     "judge_url": _value(
         "an address such as http://127.0.0.1:11434 or https://host/v1, and no more",
@@ -227,9 +228,9 @@ _READERS: Mapping[str, Callable[[object], object]] = {
         lambda value: isinstance(value, list) and all(map(is_fingerprint, value)),
         tuple,
     ),
-    "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
-    "mcp_write": _value("true or false", lambda value: isinstance(value, bool)),
-    "prompt_hook": _value("true or false", lambda value: isinstance(value, bool)),
+    "keep_text": _SWITCH,
+    "mcp_write": _SWITCH,
+    "prompt_hook": _SWITCH,
     "inject": _value(
         '"CLAUDE.md", "AGENTS.md" or ""',
         ("CLAUDE.md", "AGENTS.md", "").__contains__,
@@ -263,11 +264,8 @@ def read_settings(data: Mapping[str, object]) -> tuple[Settings, list[Problem]]:
 
 def _unknown(key: str) -> str:
     meant = near_miss(key, _READERS)
-    return (
-        f"is not a setting; did you mean `{meant}`?"
-        if meant
-        else (f"is not a setting; the settings are {', '.join(_READERS)}")
-    )
+    known = f"did you mean `{meant}`?" if meant else f"the settings are {', '.join(_READERS)}"
+    return f"is not a setting; {known}"
 
 
 def _problem(code: str, key: str, message: str) -> Problem:
