@@ -546,12 +546,7 @@ UNREADABLE = "unreadable file"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MergedFile:
-    """A merged file (None: deleted).
-
-    Attributes:
-        conflicts: what a person has to choose.
-        overridden: what a rule on times or states decided.
-    """
+    """A merged file (None: deleted), as `Merged`."""
 
     data: bytes | None
     conflicts: tuple[FieldConflict, ...] = ()
@@ -570,13 +565,7 @@ class _Read:
 def merge_file(
     kind: Kind, owner: EntityId, base: bytes | None, ours: bytes | None, theirs: bytes | None
 ) -> MergedFile:
-    """Merge the states of one entity's file; the same from either side.
-
-    Args:
-        owner: the id in its path.
-        base: the state both come from; None where there is none.
-        ours: None where this side deleted it.
-        theirs: likewise.
+    """Merge the states of one entity's file, whose path has the owner's id; as `reconcile`.
 
     Raises FormatError when neither side can be read, or the result would be too large to be.
     """
