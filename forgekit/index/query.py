@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from contextlib import closing
 from functools import cache
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
@@ -151,11 +152,8 @@ def search_registry(
     registry: Registry, query: str, *, limit: int = 20, **filters: Unpack[Filters]
 ) -> list[Hit]:
     """Return what a query finds in a registry in memory, as `Catalogue.search` does among files."""
-    db = memory_of(registry)
-    try:
+    with closing(memory_of(registry)) as db:
         return search(db, query, limit=limit, **filters)
-    finally:
-        db.close()
 
 
 def search(db: sqlite3.Connection, query: str, *, limit: int = 20, **filters: Unpack[Filters]) -> list[Hit]:
