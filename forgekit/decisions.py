@@ -120,6 +120,7 @@ def revise(
     text: str,
     *,
     rationale: str | None = None,
+    context: str | None = None,
     tier: float | None = None,
     conversation: str | None = None,
     at: Instant | None = None,
@@ -127,7 +128,8 @@ def revise(
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
 
-    The new one is of the conversation that is given, else of none, and has no context.
+    The new one is of the conversation that is given, else of none, and takes along what is not given, but
+    not the quote from which the old one was made.
 
     Raises TransitionError when it is out of force, RuleError when the text is taken or too long.
     """
@@ -146,7 +148,8 @@ def revise(
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (require_active(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
-        body = with_section(conflicting_edits.taken(old.body)[0], "Context", "")
+        body = conflicting_edits.taken(old.body)[0]
+        body = with_section(body, "Context", _unquoted(registry, old) if context is None else context)
         if rationale is not None:
             body = with_section(body, "Rationale", rationale)
         new = replace(
@@ -164,6 +167,15 @@ def revise(
 
     written = write(forge, decide, "decision revise", options)
     return replace(written, entity=written.outcome.change.writes[1])
+
+
+def _unquoted(registry: Registry, decision: Decision) -> str:
+    """Return a decision's context without the quote from which a candidate made it."""
+    text = decision.context
+    for candidate in registry.candidates if text and decision.originated_in else ():
+        if candidate.conversation_id == decision.originated_in and candidate.quote:
+            text = text.removeprefix(candidate.quoted).strip()
+    return text
 
 
 def supersede(

@@ -248,9 +248,7 @@ def decision_from(candidate: Candidate) -> Decision:
 
 def _circumstances(candidate: Candidate) -> str:
     """Return the words of the conversation, and what an agent tells of them."""
-    quote = candidate.quote
-    quoted = f"Turn {candidate.turn}: {quote}" if quote and candidate.turn else quote
-    return "\n\n".join(filter(None, (quoted, candidate.context)))
+    return "\n\n".join(filter(None, (candidate.quoted, candidate.context)))
 
 
 def candidate_from(archive: Archive, found: PossibleRecord) -> Candidate:

@@ -132,7 +132,7 @@ TOOLS: tuple[Tool, ...] = (
             "conversation"), Proposal.DECISION),
     Tool("revise_decision", "decision revise", "Revise a decision",
         "Put a new decision in the place of one that the person changed; the old one stays in its history.",
-        ("name", "text", "rationale", "tier", "conversation")),
+        ("name", "text", "rationale", "context", "tier", "conversation")),
     Tool("record_thread", "thread new", "Record an open question",
         "Register a question or task that was left open.", ("title", "content", "priority", "project"),
         Proposal.THREAD_OPEN),

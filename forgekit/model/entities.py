@@ -562,6 +562,11 @@ class Candidate(Record):
     rationale = _Section("Rationale")  # the reason given near the quote
     context = _Section("Context")  # the circumstances, in the words of the agent that proposed it
 
+    @property
+    def quoted(self) -> str:
+        """The quote and its turn: how the context of what it becomes begins."""
+        return f"Turn {self.turn}: {self.quote}" if self.quote and self.turn else self.quote
+
 
 class ConventionStatus(Enum):
     """What was answered to a convention; `insight.conventions` computes its stage."""

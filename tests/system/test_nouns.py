@@ -12,6 +12,7 @@ from repositories import git
 from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
+from forgekit.archives.conversations import decision_from
 from forgekit.change import write
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.findings import findings_of
@@ -20,11 +21,13 @@ from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
 from forgekit.lineage import bridge, new_conversation, pairs
 from forgekit.model.entities import (
+    Candidate,
     Compression,
     Conflict,
     Conversation,
     Decision,
     Priority,
+    Proposal,
     Thread,
     ThreadStatus,
     entity_path,
@@ -116,15 +119,37 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
 
 def test_a_revision_by_hand_has_no_source_but_the_one_that_is_given(forge: Forge, talk: str) -> None:
     old = decisions.create(
-        forge, "Sessions live 14 days", conversation=talk, rationale="It is usual.", context="Turn 3: 14 days"
+        forge, "Sessions live 14 days", conversation=talk, rationale="It is usual.", context="On the web."
     ).entity.id
     new = decisions.revise(forge, old, "Sessions live 60 days").entity
     assert isinstance(new, Decision)
-    assert (new.originated_in, new.conversation_ids, new.context) == (None, (), "")
-    assert new.rationale == "It is usual."
-    later = decisions.revise(forge, new.id, "Sessions live 30 days", conversation=talk).entity
+    assert (new.originated_in, new.conversation_ids) == (None, ())
+    assert (new.rationale, new.context) == ("It is usual.", "On the web.")
+    later = decisions.revise(forge, new.id, "Sessions live 30 days", context="", conversation=talk).entity
     assert isinstance(later, Decision)
     assert later.conversation_ids == (later.originated_in,) == (talk,)
+    assert later.context == ""
+
+
+def test_a_revision_leaves_out_the_quote_that_the_old_text_was_made_from(forge: Forge, talk: str) -> None:
+    said = Candidate(
+        candidate_id=EntityId(talk),
+        candidate="Sessions live 14 days",
+        proposes=Proposal.DECISION,
+        confidence=0.9,
+        why="stated",
+        project_name=NAME,
+        project_uuid=P,
+        conversation_id=EntityId(talk),
+        turn=3,
+        body="## Quote\n\n14 days it is.\n\n## Context\n\nOn the web.",
+    )
+    old = decision_from(said)
+    assert old.context == "Turn 3: 14 days it is.\n\nOn the web."
+    write(forge, lambda _: [said, old], "review")
+    new = decisions.revise(forge, old.id, "Sessions live 60 days").entity
+    assert isinstance(new, Decision)
+    assert new.context == "On the web."
 
 
 def test_a_revision_makes_no_twin(forge: Forge) -> None:
