@@ -71,6 +71,7 @@ def write(
     operation: str,
     options: WriteOptions = COMMITTED,
     texts: Callable[[Sequence[Entity]], Mapping[str, bytes]] | None = None,
+    over: bool = False,
 ) -> Written:
     """Write what `decide` makes of the registry.
 
@@ -80,6 +81,7 @@ def write(
         operation: noun and verb, such as `decision revise`.
         options: dry run, without a commit, or only if nobody else was faster.
         texts: returns path -> bytes for files of these entities whose form is fixed.
+        over: whether uncommitted files may be changed, as they were read.
 
     Raises ChangedError when `options.seen` has moved on.
     """
@@ -95,6 +97,7 @@ def write(
         return Change(
             writes=entities,
             files=texts(entities) if texts is not None else {},
+            over=_as_read(forge, registry, entities) if over else {},
             subject=commit_subject(
                 f"{noun}: {_VERBS.get(verb, verb)} {short_id(first.kind, first.id)}", first.title
             ),
@@ -108,6 +111,18 @@ def write(
 
     outcome = forge.commit(change, options)
     return Written(entity=outcome.change.writes[0], outcome=outcome)
+
+
+def _as_read(forge: Forge, registry: Registry, entities: Iterable[Entity]) -> dict[str, bytes]:
+    """Return the bytes of the files of entities that hold what the registry does."""
+    from forgekit.worktree import files
+
+    there = ((entity, files.read_bytes(forge.root, entity_path(entity))) for entity in entities)
+    return {
+        entity_path(entity): data
+        for entity, data in there
+        if data is not None and files.parse(entity_path(entity), data)[0] == registry.get(entity.id)
+    }
 
 
 def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:

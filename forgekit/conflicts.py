@@ -135,7 +135,8 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
             return [settled]
         return [settled, superseded(loser, kept, reason)]
 
-    return write(forge, decide, "conflict resolve", options)
+    # Both sides and the verdict may be part of a commit that waits for the answer.
+    return write(forge, decide, "conflict resolve", options, over=options.no_commit)
 
 
 def settle(
@@ -154,7 +155,7 @@ def settle(
     def decide(registry: Registry) -> list[Conflict]:
         return [replace(_open(registry, chosen), status=state, reason=reason)]
 
-    return write(forge, decide, f"conflict {_VERBS[state]}", options)
+    return write(forge, decide, f"conflict {_VERBS[state]}", options, over=options.no_commit)
 
 
 def _open(registry: Registry, chosen: Conflict) -> Conflict:

@@ -100,7 +100,8 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
             refused = wanted is OpenConflicts.REFUSE
             _say(
                 f"{'' if refused else 'note: '}{a} and {b} cannot both be followed: {conflict.nature}"
-                f" (forgekit conflict resolve {name} --keep {a}; or scope, or dismiss)"
+                f" (forgekit conflict resolve {name} --keep {a} --reason TEXT --no-commit, then git add;"
+                " or scope, or dismiss)"
             )
             status |= refused
     return status

@@ -19,7 +19,7 @@ from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression
 from forgekit.conflict.judge import Calibration, LevelCalibration
 from forgekit.context import context_load
-from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.errors import DirtyFileError, NotFoundError, RuleError, TransitionError
 from forgekit.findings import findings_of, of_written
 from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import pair_id
@@ -453,8 +453,25 @@ def test_settings_may_refuse_an_open_verdict_until_it_is_settled(hooked: Path) -
     git(hooked, "add", ".")
     [verdict] = forge.registry().conflicts
     a, b = (f"dec_{side[-12:]}" for side in (verdict.decision_a, verdict.decision_b))
-    choose = f"forgekit conflict resolve cfl_{verdict.id[-12:]} --keep {a}; or scope, or dismiss"
+    command = f"forgekit conflict resolve cfl_{verdict.id[-12:]} --keep {a} --reason TEXT --no-commit"
+    choose = f"{command}, then git add; or scope, or dismiss"
     assert commit(hooked) == (1, [f"{a} and {b} cannot both be followed: both cannot be followed ({choose})"])
+    conflicts.resolve(forge, verdict.id, b, "measured", options=WriteOptions(no_commit=True))
+    git(hooked, "add", ".")
+    assert commit(hooked)[0] == 0
+    assert check(forge).problems == ()
+
+
+def test_a_verdict_is_possible_before_its_conflict_is_committed(hooked: Path) -> None:
+    forge = stage_both(hooked)
+    commit(hooked)
+    [verdict] = forge.registry().conflicts
+    with pytest.raises(DirtyFileError):
+        conflicts.resolve(forge, verdict.id, verdict.decision_a, "measured")
+    options = WriteOptions(no_commit=True)
+    conflicts.settle(forge, verdict.id, "one is for tests", ConflictStatus.SCOPED, options=options)
+    scoped = replace(verdict, status=ConflictStatus.SCOPED, reason="one is for tests")
+    assert forge.registry().conflicts == [scoped]
 
 
 def test_the_list_shows_both_texts_of_verdicts_and_findings(

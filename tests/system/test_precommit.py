@@ -195,7 +195,8 @@ def test_conflicts_are_noted_or_refused_as_the_settings_say(run: Runner) -> None
     a, b = (f"dec_{side[-12:]}" for side in (fight.decision_a, fight.decision_b))
     line = (
         f"{a} and {b} cannot both be followed: one chooses what the other rejects"
-        f" (forgekit conflict resolve cfl_{fight.id[-12:]} --keep {a}; or scope, or dismiss)"
+        f" (forgekit conflict resolve cfl_{fight.id[-12:]} --keep {a} --reason TEXT --no-commit, then"
+        " git add; or scope, or dismiss)"
     )
     for touched in (Y, X, fight):
         status, said = run("conflicts", entity_path(touched))
