@@ -32,6 +32,7 @@ from forgekit.model.entities import (
     Lineage,
     Project,
     Thread,
+    ThreadStatus,
     entity_path,
     known_fields,
     references,
@@ -65,12 +66,14 @@ class CheckInput:
         only: the paths to look at, or None for all. References out of them are followed too.
         allowed: fingerprints of what looks like a secret and is allowed.
         committed: for a decision edited in place its last version whose text gives its id, where known.
+        before: threads as the last commit has them, where their files differ from it.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None
     allowed: frozenset[str] = frozenset()
     committed: Mapping[EntityId, Decision] = field(default_factory=dict)
+    before: Mapping[EntityId, Thread] = field(default_factory=dict)
 
     def subjects(self, registry: Registry) -> Iterable[Entity]:
         """Return the entities to look at."""
@@ -270,6 +273,28 @@ def status_fields(registry: Registry, given: CheckInput) -> Iterator[Problem]:
             yield finding(entity, "status-fields", message, "status", fix, severity=Severity.WARNING)
 
 
+def threads_ended(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find threads whose state was changed without its time, or without a word on how they were resolved."""
+    for thread in given.subjects(registry) if given.before else ():
+        old = given.before.get(thread.id)
+        if old is None or not isinstance(thread, Thread) or thread.status is old.status:
+            continue
+        if _is_undated(thread, old):
+            message = f"is {thread.status.value} now, and updated_at is still the time of the last change"
+            fix = "`forgekit check --fix` sets it; older changes win a merge until then"
+            yield finding(
+                thread, "undated-change", message, "updated_at", fix, severity=Severity.WARNING, fixable=True
+            )
+        if thread.status is ThreadStatus.RESOLVED and not thread.resolution:
+            message, fix = "is resolved, and nothing says how", "add a section `## Resolution`"
+            yield finding(thread, "no-resolution", message, "status", fix, severity=Severity.WARNING)
+
+
+def _is_undated(thread: Thread, old: Thread) -> bool:
+    """Say whether a thread's state was changed, and the time of that not."""
+    return thread.status is not old.status and thread.updated_at == old.updated_at
+
+
 def _conflict(registry: Registry, conflict: Conflict) -> Iterator[Problem]:
     if conflict.status is ConflictStatus.RESOLVED and conflict.kept is None:
         message, fix = "is resolved, and `kept` is missing", "add kept with the id of the side that was kept"
@@ -422,6 +447,7 @@ CHECKS: tuple[Callable[[Registry, CheckInput], Iterator[Problem]], ...] = (
     references_exist,
     no_cycles,
     status_fields,
+    threads_ended,
     unresolved_edits,
     archives_unchanged,
     probable_slips,
@@ -500,6 +526,9 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
             new = short_id(entity.kind, pair[1].id)
             message = f"the old text is back as revised, and the new one is {new}"
             out.append(Fix(code="edited-in-place", path=path, message=message, writes=pair))
+        elif isinstance(entity, Thread) and (old := given.before.get(entity.id)) and _is_undated(entity, old):
+            dated = replace(entity, updated_at=max(now, entity.updated_at))
+            out.append(Fix(code="undated-change", path=path, message="updated_at is set", writes=(dated,)))
         elif text is not None and not _is_canonical(entity, text) and _is_rewritable(entity, text):
             message = "brought into canonical form"
             out.append(Fix(code="not-canonical", path=path, message=message, writes=(entity,)))

@@ -20,9 +20,18 @@ from forgekit.errors import (
     UsageError,
 )
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.history import uncommitted
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
+from forgekit.model.entities import (
+    FIELDS,
+    Decision,
+    Entity,
+    Thread,
+    entity_path,
+    known_fields,
+    references,
+)
 from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, kind_of_path, short_id
 from forgekit.model.problem import Problem, Severity
@@ -162,9 +171,10 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
 def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions = COMMITTED) -> Findings:
     """Fix what needs no person, in one commit, and check what is left.
 
-    A decision edited in place becomes a revision; it is uncommitted work as a rule. A misplaced file goes
-    back to its place, its content kept; where the last commit has it there, in the work tree alone. Other
-    files with uncommitted work are left alone: their form is fixed once their content is committed.
+    A decision edited in place becomes a revision, and a state changed in a file gets its time; both are
+    uncommitted work as a rule. A misplaced file goes back to its place, its content kept; where the last
+    commit has it there, in the work tree alone. Other files with uncommitted work are left alone: their form
+    is fixed once their content is committed.
     """
     from forgekit.checks import Fix, fixes
     from forgekit.store import Change
@@ -177,7 +187,7 @@ def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions 
         plan = fixes(registry, _given(forge, registry, only), forge.now())
         repository = forge.store.repository
         clean = repository.blobs(repository.tip()).keys() - repository.changed_paths() if plan else set()
-        edited = [item for item in plan if item.code == "edited-in-place"]
+        edited = [item for item in plan if item.code in {"edited-in-place", "undated-change"}]
         writes = [entity for item in edited for entity in item.writes]
         clean -= {entity_path(entity) for entity in writes}
         form = [item for item in plan if item.code == "not-canonical" and item.path in clean]
@@ -220,7 +230,8 @@ def _moves(forge: Forge, only: frozenset[str] | None) -> list[Move]:
 def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOptions) -> Written:
     """Write what an editor left of an entity's file; a decision whose text was changed becomes a revision.
 
-    The file becomes what the person left, comments and layout included; a revision takes new comments along.
+    The file becomes what the person left, comments and layout included, with the time of a changed state; a
+    revision takes new comments along.
 
     Args:
         old: the entity as it was when the editor opened.
@@ -244,11 +255,12 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
             raise ChangedError(path)
         then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
         known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
-        given = CheckInput(only=frozenset({path}), committed=known)
+        thread = {old.id: old} if isinstance(old, Thread) else {}
+        given = CheckInput(only=frozenset({path}), committed=known, before=thread)
         writes = next((item.writes[::-1] for item in fixes(then, given, forge.now())), (new,))
         problems = [p for p in run_checks(then, given) if new in writes or p.code != "edited-in-place"]
         for problem in locate([*_not_taken_along(old, new, writes[0]), *problems], {path: text}.get):
-            if problem.severity is Severity.ERROR:
+            if problem.severity is Severity.ERROR or problem.code == "no-resolution":
                 raise FormatError(
                     problem.message + (f"; {problem.fix}" if problem.fix else ""),
                     path=problem.path,
@@ -258,8 +270,8 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
         return writes
 
     def texts(writes: Sequence[Entity]) -> dict[str, bytes]:
-        if new in writes:
-            return {path: _as_git_has_it(forge, path, text)}
+        if writes[0].id == new.id:
+            return {path: _as_git_has_it(forge, path, edit.update(text, writes[0]))}
         added = [line for line in edit.comments(text) if line not in edit.comments(before)]
         made = edit.with_comments(codec.dumps(writes[0]), added)
         return {entity_path(writes[0]): made.encode()}
@@ -340,7 +352,20 @@ def _given(forge: Forge, registry: Registry, only: frozenset[str] | None) -> Che
         only=only,
         allowed=forge.allowed,
         committed=committed(forge, CheckInput(only=only).subjects(registry)),
+        before=_threads_before(forge, registry, only),
     )
+
+
+def _threads_before(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[EntityId, Thread]:
+    """Return the changed threads among all, or some files, as the last commit has them."""
+    changed = CheckInput(only=frozenset(uncommitted(forge)) if only is None else only).subjects(registry)
+    found = {}
+    for path in [entity_path(e) for e in changed if isinstance(e, Thread)]:
+        with contextlib.suppress(FormatError, RepositoryError):
+            old = files.parse(path, at_tip(forge.store.repository, path) or b"")[0]
+            if isinstance(old, Thread):
+                found[old.id] = old
+    return found
 
 
 def text_of(forge: Forge, path: str) -> str | None:

@@ -312,6 +312,44 @@ def test_what_is_typed_in_the_editor_is_what_is_written(
 
 
 @pytest.mark.usefixtures("terminal")
+def test_a_thread_that_is_resolved_in_the_editor_has_its_time_and_a_resolution(
+    nexus: Path, cli: Cli, editor: Path
+) -> None:
+    name = cli("thread", "new", "Which queue?", "--at", "2026-01-05", root=nexus).out.strip()
+    _writes(editor, "status: open", "status: resolved # at last")
+    assert (
+        "is resolved, and nothing says how; add a section `## Resolution`" in cli("thread", "edit", name).err
+    )
+    ended = "\n---\n\n## Resolution\n\nNATS\n"
+    editor.write_text(
+        "import sys, pathlib\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "text = path.read_text().replace('status: open', 'status: resolved # at last')\n"
+        f"path.write_text(text.rstrip().removesuffix('---').rstrip() + {ended!r})\n",
+        encoding="utf-8",
+    )
+    assert cli("thread", "edit", name).code == 0
+    shown = cli("show", name, "--json").json
+    assert (shown["status"], shown["created_at"][:10]) == ("resolved", "2026-01-05")
+    assert shown["updated_at"] > shown["created_at"]
+    assert "status: resolved # at last\n" in (nexus / shown["path"]).read_text(encoding="utf-8")
+
+
+def test_check_dates_a_thread_that_was_resolved_in_its_file(nexus: Path, cli: Cli) -> None:
+    name = cli("thread", "new", "Which queue?", "--at", "2026-01-05", root=nexus).out.strip()
+    path = nexus / cli("show", name, "--json").json["path"]
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("status: open", "status: resolved"), encoding="utf-8"
+    )
+    codes = {problem["code"] for problem in cli("check", "--json").json["problems"]}
+    assert codes == {"undated-change", "no-resolution"}
+    assert cli("check", "--fix").code == 0
+    shown = cli("show", name, "--json").json
+    assert shown["updated_at"] > shown["created_at"]
+    assert git(nexus, "status", "--porcelain") == ""
+
+
+@pytest.mark.usefixtures("terminal")
 def test_an_edit_leaves_the_line_ends_to_git(nexus: Path, cli: Cli, editor: Path) -> None:
     name = cli(*NATS, root=nexus).out.strip()
     inside = cli("show", name, "--json").json["path"]

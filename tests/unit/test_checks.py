@@ -19,6 +19,7 @@ from forgekit.model.entities import (
     Decision,
     DecisionStatus,
     Entity,
+    Priority,
     Proposal,
     ThreadStatus,
     entity_path,
@@ -369,6 +370,22 @@ def test_an_edit_in_place_becomes_a_revision() -> None:
     )
     assert fix.message == f"the old text is back as revised, and the new one is dec_{new_id[-12:]}"
     assert check(Registry.of([PROJECT, A, B, *fix.writes])) == []
+
+
+def test_a_state_that_was_changed_in_a_file_gets_its_time() -> None:
+    ended = replace(T, status=ThreadStatus.RESOLVED)
+    given = CheckInput(before={T.id: T})
+    registry = Registry.of([PROJECT, A, ended])
+    assert [(p.code, p.severity) for p in check(registry, given)] == [
+        ("undated-change", Severity.WARNING),
+        ("no-resolution", Severity.WARNING),
+    ]
+    [fix] = fixes(registry, given, day(50))
+    assert fix.writes == (replace(ended, updated_at=day(50)),)
+    told = replace(ended, updated_at=day(50), body="## Resolution\n\nTwice.")
+    for sound in (told, replace(T, priority=Priority.LOW)):
+        registry = Registry.of([PROJECT, A, sound])
+        assert (check(registry, given), fixes(registry, given, day(60))) == ([], [])
 
 
 def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
