@@ -41,7 +41,7 @@ from forgekit.model.graph import Graph, cycles, lineage_graph
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import near_miss
+from forgekit.model.rules import near_miss, parts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import find
 from forgekit.times import Instant
@@ -345,6 +345,23 @@ def probable_slips(registry: Registry, given: CheckInput) -> Iterator[Problem]:
                 yield finding(entity, "probable-slip", message, key, severity=Severity.WARNING)
 
 
+def repeated_sections(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find sections that a reader does not show, since another one of the file has their heading."""
+    for entity in given.subjects(registry):
+        if entity.kind.quoted or entity.kind is Kind.NOTE or entity.body.count("## ") < 2:
+            continue
+        file, seen = given.texts.get(entity_path(entity), ""), set()
+        for name, text in parts(entity.body):
+            if name in seen:
+                message = f"has a second section `## {name}`; only the first one is read"
+                line = file.count("\n", 0, file.rindex(text)) + 1 if text in file else None
+                fix = "make one section of the two"
+                yield finding(
+                    entity, "repeated-section", message, fix=fix, severity=Severity.WARNING, line=line
+                )
+            seen.add(name)
+
+
 def hidden_characters(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find characters that a reader cannot see and a model can; one that is escaped is on no line."""
     for entity in given.subjects(registry):
@@ -451,6 +468,7 @@ CHECKS: tuple[Callable[[Registry, CheckInput], Iterator[Problem]], ...] = (
     unresolved_edits,
     archives_unchanged,
     probable_slips,
+    repeated_sections,
     hidden_characters,
     no_secrets,
     twins,

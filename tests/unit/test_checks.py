@@ -388,6 +388,16 @@ def test_a_state_that_was_changed_in_a_file_gets_its_time() -> None:
         assert (check(registry, given), fixes(registry, given, day(60))) == ([], [])
 
 
+def test_a_second_section_of_one_name_is_found() -> None:
+    twice = replace(X, body="## Rationale\n\nCheap.\n\n## Aside\n\nSo.\n\n## Rationale\n\nFast.")
+    text = dumps(twice)
+    [problem] = check(Registry.of([PROJECT, A, B, twice]), CheckInput(texts={entity_path(twice): text}))
+    assert (problem.code, problem.severity) == ("repeated-section", Severity.WARNING)
+    assert problem.line == text.splitlines().index("Fast.") - 1
+    once = replace(X, body="## Rationale\n\nCheap.\n\n## Aside\n\nSo.")
+    assert check(Registry.of([PROJECT, A, B, once])) == []
+
+
 def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
     quoted = dumps(X).replace("status: active", "status: 'active'")
     for text in (quoted, quoted.replace("\n", "\r\n")):
