@@ -67,13 +67,10 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     try:
         found = registry.get(forge.resolve(name, Kind.CONFLICT, Kind.DECISION))
     except NotFoundError:
-        # Another clone may have named a finding that is not judged here yet.
-        for wait in (0, _WAIT_MS) if name.startswith(Kind.CONFLICT.prefix) else (0,):
-            found_here = findings_of(forge, registry, wait_ms=wait)
-            for finding in (*found_here.conflicts, *found_here.possible, *found_here.replacements):
-                if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
-                    return finding.verdict()
-        raise
+        finding = finding_named(forge, name)
+        if finding is None:
+            raise
+        return finding.verdict()
     if isinstance(found, Conflict):
         return found
     if not isinstance(found, Decision):
@@ -88,6 +85,18 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
         ids = ", ".join(short_id(Kind.CONFLICT, pair.id) for pair in chosen)
         raise RuleError(f"{name} has several open conflicts ({ids}); name the conflict by its id")
     return chosen[0]
+
+
+def finding_named(forge: Forge, name: str) -> Finding | None:
+    """Return the finding that has an id, or None."""
+    registry = forge.registry()
+    # Another clone may have named a finding that is not judged here yet.
+    for wait in (0, _WAIT_MS) if name.startswith(Kind.CONFLICT.prefix) else (0,):
+        found = findings_of(forge, registry, wait_ms=wait)
+        for finding in (*found.conflicts, *found.possible, *found.replacements):
+            if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
+                return finding
+    return None
 
 
 def create(

@@ -221,7 +221,7 @@ def _reading(kind: str) -> tuple[Operation, ...]:
         of_kind(f"{kind} show", f"Show one {kind} with everything known about it.", "forgekit.queries:show",
             tuple(showing), (f"{command} show {name}", f"{command} show {name} --at 2026-03-01"), "shown"),
         of_kind(f"{kind} history", f"Show the commits that touched one {kind}, newest first.",
-            "forgekit.history:entity_history", (_id(kind), _ALL), (f"{command} history {name}",), "commits"),
+            "forgekit.queries:history", (_id(kind), _ALL), (f"{command} history {name}",), "commits"),
     )
     # fmt: on
 
@@ -393,7 +393,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Operation("show", "Show one entity of any kind.", "forgekit.queries:show", (_id(), _REVISION),
             ("forgekit show dec_b34bfcd74276", "forgekit show TOPIC_A_RESULT:D003 --json"), "shown"),
         Operation("history", "Show the commits that touched one entity, newest first.",
-            "forgekit.history:entity_history", (_id(), _ALL),
+            "forgekit.queries:history", (_id(), _ALL),
             ("forgekit history dec_b34bfcd74276", "forgekit show dec_b34bfcd74276 --at COMMIT"), "commits"),
         Operation("log", "Show what changed in the registry, newest first.", "forgekit.history:log",
             (_LIMIT, Argument("since", Type.DATE, "No older ones.")),

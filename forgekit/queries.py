@@ -14,8 +14,9 @@ from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
-    from forgekit.conflict.pairs import ListedConflict
+    from forgekit.conflict.pairs import Finding, ListedConflict
     from forgekit.conventions import Contradiction
+    from forgekit.git.program import Commit
     from forgekit.history import Provenance
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
@@ -55,6 +56,7 @@ class Shown:
 
     Attributes:
         artifacts, insights: of an archive.
+        findings: the contradictions that the judge found of a decision; of a finding itself.
         messages: the turns asked for; None where the entity was.
         last_turn: of the kept text.
         notice: what a person should know about files that could not be read.
@@ -65,6 +67,7 @@ class Shown:
     provenance: Provenance | None = None
     artifacts: tuple[ArtifactRecord, ...] = ()
     insights: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     messages: tuple[Message, ...] | None = None
     last_turn: int = 0
     notice: str = ""
@@ -263,16 +266,19 @@ def show(
             raise UsageError("--turns shows the text as it is kept now; leave --at out")
         return _turns(forge, name, turns)
     kinds = (Kind(kind),) if kind else ()
+    findings: tuple[Finding, ...] = ()
     if at is None:
-        registry = forge.registry()
-        entity, notice = _named(forge, name, kinds)
+        registry, notice = forge.registry(), ""
+        entity, findings = _named(forge, registry, name, kinds)
+        if entity.kind is Kind.CONFLICT and findings:
+            notice = "found by the judge; no verdict is on file"
     else:
         registry = forge.registry_at(at)
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
     if entity.kind is Kind.NOTE and at is None:
         local_state.record_openings(forge.root, {entity.id: forge.now()})
-    found = Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
+    found = Shown(registry=registry, entity=entity, provenance=origin, findings=findings, notice=notice)
     if not isinstance(entity, Archive):
         return found
     from forgekit.filing.archive_facts import read_once
@@ -281,16 +287,46 @@ def show(
     return replace(found, artifacts=text.artifacts, insights=text.insights)
 
 
-def _named(forge: Forge, name: str, kinds: tuple[Kind, ...]) -> tuple[Entity, str]:
-    """Return an entity by name, and that it is a finding, which no file holds."""
-    try:
-        return forge.entity(name, *kinds), ""
-    except NotFoundError:
-        if kinds != (Kind.CONFLICT,):
-            raise
-    from forgekit.conflicts import named
+def _named(
+    forge: Forge, registry: Registry, name: str, kinds: tuple[Kind, ...]
+) -> tuple[Entity, tuple[Finding, ...]]:
+    """Return an entity by name with the contradictions found of a decision; or a finding by its id."""
+    from forgekit.findings import findings_of
 
-    return named(forge, name), "found by the judge; no verdict is on file"
+    try:
+        entity = forge.entity(name, *kinds)
+    except NotFoundError:
+        finding = _finding(forge, name, kinds)
+        if finding is None:
+            raise
+        return finding.verdict(), (finding,)
+    if entity.kind is not Kind.DECISION:
+        return entity, ()
+    found = findings_of(forge, registry, {entity.id}, wait_ms=0).conflicts
+    return entity, tuple(each for each in found if entity.id in each.sides)
+
+
+def _finding(forge: Forge, name: str, kinds: tuple[Kind, ...]) -> Finding | None:
+    """Return the finding that has an id, where a conflict may be meant."""
+    from forgekit.conflicts import finding_named
+
+    meant = kinds == (Kind.CONFLICT,) or (not kinds and name.startswith(f"{Kind.CONFLICT.prefix}_"))
+    return finding_named(forge, name) if meant else None
+
+
+def history(forge: Forge, name: str, *, kind: str | None = None, limit: int | None = None) -> list[Commit]:
+    """Return the commits that touched an entity, newest first; none of a finding, which no file holds.
+
+    Raises NotFoundError, AmbiguousError.
+    """
+    from forgekit.history import entity_history
+
+    try:
+        return entity_history(forge, name, kind=kind, limit=limit)
+    except NotFoundError:
+        if _finding(forge, name, (Kind(kind),) if kind else ()) is None:
+            raise
+        return []
 
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:

@@ -187,7 +187,7 @@ def listed_conflict_view(derived: Derived, row: ListedConflict) -> Json:
     view = derived.view(row.conflict)
     view["texts"] = [side.decision if side is not None else None for side in row.sides]
     view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": row.yields}
-    return view if row.finding is None else view | {"status": row.state} | _finding(row.finding)
+    return view if row.finding is None else view | {"status": row.state, "path": ""} | _finding(row.finding)
 
 
 def _finding(finding: Finding) -> Json:
@@ -275,6 +275,17 @@ def listing(found: Any) -> list[Json]:
     return [derived.view(entity) | counts.get(entity.id, {}) for entity in found.entities]
 
 
+def of_shown(found: Any) -> Json:
+    """Return an entity with what the judge found: whom a decision contradicts, or that no file holds it."""
+    view = Derived(found.registry).view(found.entity)
+    for finding in found.findings:
+        if finding.id == found.entity.id:
+            view |= {"status": finding.level.state, "path": ""}
+        else:
+            view["conflicts_with"] += [side for side in finding.sides if side != found.entity.id]
+    return view
+
+
 def shown(found: Any) -> Json | list[Json]:
     """Return an entity with its origin, or turns of a kept text."""
     if found.messages is not None:
@@ -293,7 +304,7 @@ def shown(found: Any) -> Json | list[Json]:
         for tag, conversation, archive in origin.archives
     ]
     last = commits([origin.commit])[0] if origin.commit else None
-    view = Derived(found.registry).view(found.entity)
+    view = of_shown(found)
     if found.entity.kind is Kind.ARCHIVE:
         view["artifacts"] = [
             _of(item, "local_id name type summary") | {"type": item.type or None} for item in found.artifacts

@@ -500,6 +500,28 @@ def test_the_list_shows_both_texts_of_verdicts_and_findings(
     assert cli("export", "--format", "markdown").out.count("[possible]") == 2
 
 
+def test_a_finding_is_shown_by_its_id_and_with_its_sides(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    a, b, _ = (
+        cli("decision", "new", text, "--project", "Ledger", root=registry).out.strip()
+        for text in (SQL, MONGO, MAYBE)
+    )
+    [found] = cli("conflict", "list", "--status", "found", "--json").json
+    assert found["path"] == ""
+    for command in (("show",), ("conflict", "show")):
+        shown = cli(*command, found["short_id"])
+        assert (shown.code, "found" in shown.out, "registry/conflicts" in shown.out) == (0, True, False)
+        view = cli(*command, found["short_id"], "--json").json
+        assert (view["status"], view["path"]) == ("found", "")
+    assert cli("history", found["short_id"]).code == 0
+    assert cli("history", "cfl_000000000000").code == 1
+    for side, other in ((a, b), (b, a)):
+        assert other in cli("show", side).out
+        assert [f"dec_{key[-12:]}" for key in cli("show", side, "--json").json["conflicts_with"]] == [other]
+
+
 def test_the_decision_of_the_higher_tier_is_the_one_to_keep(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
