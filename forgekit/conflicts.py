@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forgekit.change import Written, require_active, typed, write
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import NATURE, Findings, ListedConflict, superseded
+from forgekit.conflict.pairs import NATURE, Finding, Findings, ListedConflict, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import COMMITTED, Forge, WriteOptions

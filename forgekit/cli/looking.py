@@ -226,12 +226,12 @@ def _print_turns(found: Shown, turns: str) -> None:
 
 
 def _print_entity(found: Shown) -> None:
-    from forgekit.insight.views import Derived
+    from forgekit.insight.views import of_shown
     from forgekit.model.entities import Compression
 
     registry, origin = found.registry, found.provenance
     entity: Any = found.entity
-    view = Derived(registry).view(entity)
+    view = of_shown(found)
     console.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
     parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
     own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
@@ -254,7 +254,8 @@ def _print_entity(found: Shown) -> None:
         )
     if commit := origin.commit:
         lines["last commit"] = f"{commit.short} {format_date(commit.time)} {commit.subject}"
-    lines["file"] = view["path"]
+    if view["path"]:
+        lines["file"] = view["path"]
     console.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
     if entity.kind is Kind.LINEAGE:
         _print_compressions(registry, entity)
@@ -373,7 +374,7 @@ def status(found: Status, _: Call) -> None:
 
 def _to_settle(found: Status) -> str:
     possible = found.conflicts.get("possible")
-    known = disagreements(found.open_conflicts, found.conflicts.get("found", 0))
+    known = disagreements(found.open_conflicts, found.conflicts.get("found", 0), found.unjudged_pairs)
     return f"{known}, {possible:,} possible" if possible else known
 
 

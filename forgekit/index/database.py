@@ -1,7 +1,8 @@
 """A SQLite database in the cache folder, which may be deleted or damaged at any moment.
 
 A database that is damaged, or was made by another version, is deleted and made anew. One that is out of
-reach (locked, read-only, no space) is replaced by one in memory. So every answer is the same with and
+reach (locked, read-only, no space) is replaced by one in memory, which begins as a copy of what can only be
+read. So every answer is the same with and
 without the file.
 """
 
@@ -15,7 +16,7 @@ import stat
 import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -113,6 +114,8 @@ class CacheDatabase:
         where = ":memory:" if self.in_memory else str(self.path)
         self._db = db = sqlite3.connect(where, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
         self._finalizer = weakref.finalize(self, db.close)
+        if self.in_memory:
+            self._copy_into(db)
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
@@ -131,6 +134,17 @@ class CacheDatabase:
         if found != [(self._made_by,)]:
             raise DamageError("made by another version")
         return db
+
+    def _copy_into(self, db: sqlite3.Connection) -> None:
+        """Copy the database of a folder that nobody can write to; one that is in use is left alone."""
+        log = Path(f"{self.path}-wal")
+        if os.access(self.path.parent, os.W_OK) or (log.exists() and log.stat().st_size):
+            return
+        place = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        with suppress(*_DAMAGE), closing(sqlite3.connect(place, uri=True)) as kept:
+            made_by = kept.execute("SELECT value FROM meta WHERE key = 'made_by'").fetchall()
+            if made_by == [(self._made_by,)] and kept.execute("PRAGMA quick_check").fetchall() == [("ok",)]:
+                kept.backup(db)
 
     def _discard(self, error: Exception) -> None:
         """Delete the database, unless another process did so already or it is only out of reach."""

@@ -53,9 +53,15 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def disagreements(noted: int, found: int) -> str:
-    """Return how many conflicts wait that are on file, and how many contradictions the judge found."""
-    return f"{count(noted, 'conflict')} noted, {count(found, 'contradiction')} found"
+def disagreements(noted: int, found: int, unjudged: int = 0) -> str:
+    """Return how many conflicts wait that are on file, and how many contradictions the judge found.
+
+    Args:
+        unjudged: pairs that were not judged yet.
+    """
+    contradictions = [f"{count(found, 'contradiction')} found"] if found or not unjudged else []
+    contradictions += [f"not judged yet ({count(unjudged, 'pair')})"] if unjudged else []
+    return ", ".join([f"{count(noted, 'conflict')} noted", *contradictions])
 
 
 def table_head(*columns: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from forgekit.errors import UsageError
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
-from forgekit.text.blocks import cell, quote, row
+from forgekit.text.blocks import cell, disagreements, quote, row
 
 PARTS = (
     BlockPart(
@@ -64,3 +64,9 @@ def test_the_first_row_of_each_section_stays_and_the_section_of_the_lowest_rank_
     assert found.kept == (1, 0, 1)
     assert "- a question" in found.text
     assert lay_out("## Block", PARTS, "(end)", budget=least + 8, cost=len).kept == (1, 0, 2)
+
+
+def test_what_is_not_judged_counts_as_no_absence_of_contradictions() -> None:
+    assert disagreements(1, 0) == "1 conflict noted, 0 contradictions found"
+    assert disagreements(0, 0, 3) == "0 conflicts noted, not judged yet (3 pairs)"
+    assert disagreements(0, 2, 1) == "0 conflicts noted, 2 contradictions found, not judged yet (1 pair)"

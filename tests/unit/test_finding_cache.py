@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import subprocess
 import sys
@@ -123,3 +124,25 @@ def test_a_vector_made_along_with_others_changes_no_cosine(seed: int) -> None:
         assert text_cosines(cache, "1", encode, pairs[1:2], lambda: True, near) == [None]
         assert text_cosines(cache, "1", encode, pairs, lambda: False, near) == expected
         assert "0" in asked
+
+
+@pytest.mark.parametrize(("writable", "known"), [(False, {"a": "one"}), (True, {})])
+def test_a_database_that_can_only_be_read_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writable: bool, known: dict[str, str]
+) -> None:
+    path = tmp_path / "findings.sqlite"
+    with FindingCache(path) as cache:
+        cache.put({"a": "one"})
+    before = path.read_bytes()
+    monkeypatch.setattr("os.access", lambda *_: writable)
+    monkeypatch.setattr("fcntl.flock", _refuse)
+    monkeypatch.setattr(Path, "mkdir", _refuse)
+    with FindingCache(path) as cache:
+        assert cache.get(["a"]) == known
+        cache.put({"b": "two"})
+        assert cache.get(["a", "b"]) == known | {"b": "two"}
+    assert path.read_bytes() == before
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise OSError(errno.EROFS, "Read-only file system")
