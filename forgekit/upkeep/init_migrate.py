@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from forgekit.errors import FormatError, NoRegistryError, RepositoryError, Usage
 from forgekit.forge import COMMITTED, WriteOptions
 from forgekit.git import driver
 from forgekit.git.repository import create
-from forgekit.index.update import scan
+from forgekit.index.update import is_place, scan, shown
 from forgekit.model.settings import DEFAULT_TOML, SCHEMA_VERSION, SETTINGS_FILE, schema_of, with_schema
 from forgekit.store import Change, Outcome, Store
 from forgekit.text.frontmatter import decode
@@ -44,14 +45,19 @@ class Initialised:
 def initialise(folder: Path, options: WriteOptions = COMMITTED) -> Initialised:
     """Make a folder a registry; in no git repository, make it one first. A clone learns how to merge.
 
-    Raises UsageError inside another registry, WriteError, RepositoryError.
+    Raises UsageError inside or around another registry and for folders that hold other files, WriteError,
+    RepositoryError.
     """
     root = folder.absolute()
     _refuse_nested(root)
+    if not (root / SETTINGS_FILE).exists():
+        _refuse_other_files(root)
     made = _ensure_repository(root, dry_run=options.dry_run)
     store = Store(root)
     trailers = (("Forgekit-Op", "init"),)
     needed = wanted(root)
+    if SETTINGS_FILE in needed:
+        _refuse_around(store)
     # A registry that is one already lacks what somebody deleted.
     subject = "init: start a registry" if SETTINGS_FILE in needed else f"init: restore {', '.join(needed)}"
     change = Change(files=needed, subject=subject, trailers=trailers)
@@ -67,6 +73,33 @@ def _refuse_nested(root: Path) -> None:
         return
     if outer != root.resolve():
         raise UsageError(f"{root} lies in the registry at {outer}; a registry holds no other")
+
+
+def _refuse_other_files(root: Path) -> None:
+    """Refuse folders that hold files of somebody else, and none of a registry whose settings are gone."""
+    others = []
+    for folder, rows in scan(root):
+        for name, mode, *_ in rows if folder else ():
+            path = f"{folder}/{name}"
+            if files.entity_of_path(path) is not None:
+                return
+            if not (stat.S_ISDIR(mode) and is_place(folder, name)):
+                others.append(path)
+    if others:
+        more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        raise UsageError(
+            f"{root} has {shown(others[0])}{more}, and a registry keeps its own files alone there; move them "
+            "elsewhere, or make the registry in a folder of its own: `forgekit init FOLDER`"
+        )
+
+
+def _refuse_around(store: Store) -> None:
+    """Refuse a folder above a registry of the same repository."""
+    listed = store.repository.run("ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    for name in os.fsdecode(listed).split("\0"):
+        if name.endswith(f"/{SETTINGS_FILE}") and (store.root / name).is_file():
+            inner = (store.root / name).parent
+            raise UsageError(f"{store.root} holds the registry at {inner}; a registry holds no other")
 
 
 def _ensure_repository(root: Path, *, dry_run: bool) -> bool:

@@ -68,6 +68,28 @@ def test_init_refuses_a_registry_inside_another(cli: Cli, registry: Path) -> Non
     assert not (registry / "inner").exists()
 
 
+def test_init_refuses_a_folder_above_a_registry(cli: Cli, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    assert cli("init", str(tmp_path / "docs"), root=tmp_path).code == 0
+    ran = cli("init", str(tmp_path), root=tmp_path)
+    said = f"forgekit: {tmp_path} holds the registry at {tmp_path / 'docs'}; a registry holds no other\n"
+    assert (ran.code, ran.err) == (2, said)
+    assert not (tmp_path / "forgekit.toml").exists()
+    assert cli("init", str(tmp_path / "notes"), root=tmp_path).code == 0
+
+
+@pytest.mark.parametrize("name", ["archives/2025/report.pdf", "registry/users.csv", "archives/old.md"])
+def test_init_refuses_folders_that_hold_other_files(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("mine\n", encoding="utf-8")
+    ran = cli("init", str(tmp_path), root=tmp_path)
+    assert (ran.code, "move them elsewhere, or make the registry in a folder of its own" in ran.err) == (
+        2,
+        True,
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name.partition("/")[0]]
+
+
 def test_check_names_file_line_and_field(cli: Cli, registry: Path) -> None:
     name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
     path = _path(cli, name, registry)
