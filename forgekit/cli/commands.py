@@ -9,13 +9,14 @@ It is the one place where errors become exit codes:
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from forgekit import __version__, console
 from forgekit.errors import ForgeError, UsageError
@@ -265,6 +266,17 @@ def _completed(
         return []
 
 
+class _Bash(BashComplete):
+    """bash, which inserts what it is told as it is: a blank in a name would end the word."""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        words = os.environ["COMP_WORDS"].split("\n")[int(os.environ["COMP_CWORD"]) :]
+        if item.type == "plain" and not (words and words[0].startswith(('"', "'"))):
+            # The `read` of click's script takes one of two backslashes away.
+            item = CompletionItem(re.sub(r"[^\w@%+=:,./-]", r"\\\\\g<0>", item.value))
+        return super().format_completion(item)
+
+
 def root_of(ctx: click.Context) -> str | None:
     """Return the folder given by `-C`."""
     root: str | None = ctx.find_root().params.get("root")
@@ -318,6 +330,7 @@ def run(arguments: list[str]) -> int:
         if asked := os.environ.get(COMPLETE):
             from click.shell_completion import shell_complete
 
+            add_completion_class(_Bash)
             return shell_complete(forgekit, {}, "forgekit", COMPLETE, asked)
         # click's own `main` would end with 1 where the reader of a pipe has gone.
         with forgekit.make_context("forgekit", list(arguments)) as ctx:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -188,6 +189,28 @@ def _completed(folder: Path, words: str) -> list[str]:
 
 def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
     assert _completed(registry, "prepare-") == ["plain,prepare-compression", "plain,prepare-continuation"]
+
+
+@pytest.mark.parametrize("typed", ["Bl", r"Blue\ H", '"Bl', '"Blue He'])
+def test_bash_is_told_a_name_with_blanks_as_one_word(
+    cli: Cli, registry: Path, tmp_path: Path, typed: str
+) -> None:
+    cli("project", "new", "Blue Heron", root=registry)
+    launcher = tmp_path / "forgekit"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forgekit\n', encoding="utf-8")
+    launcher.chmod(0o755)
+    script = cli("completion", "bash").out.partition("_forgekit_completion_setup()")[0]
+    words = f"COMP_WORDS=(forgekit stale --project {shlex.quote(typed)}) COMP_CWORD=3"
+    ask = f"{script}\n{words}\n_forgekit_completion {launcher}\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(
+        ["bash", "-c", ask],
+        cwd=registry,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.stdout == ("Blue Heron\n" if typed.startswith('"') else "Blue\\ Heron\n")
 
 
 @pytest.mark.parametrize(
