@@ -136,6 +136,13 @@ def test_every_field_is_in_the_table_of_its_kind() -> None:
         assert re.findall(r"^\| `(\w+)` \|", table[1], re.MULTILINE) == list(known_fields(kind)), heading
 
 
+def test_the_format_document_is_of_the_schema_that_is_written() -> None:
+    from forgekit.model.settings import SCHEMA_VERSION
+
+    text = (ROOT / "docs" / "FORMAT.md").read_text(encoding="utf-8")
+    assert f"a forgekit registry, version {SCHEMA_VERSION}." in text
+
+
 def test_every_room_is_on_the_map() -> None:
     text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = {path.relative_to(ROOT / "forgekit").parts[0].removesuffix(".py") for path in MODULES}
