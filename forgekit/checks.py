@@ -263,7 +263,7 @@ def _cycle(registry: Registry, entity: Entity, group: tuple[EntityId, ...], name
 
 
 def status_fields(registry: Registry, given: CheckInput) -> Iterator[Problem]:
-    """Find states that do not say what a reader will ask next."""
+    """Find states that do not say what a reader will ask next, and a validation before the decision."""
     for entity in given.subjects(registry):
         if isinstance(entity, Conflict):
             yield from _conflict(registry, entity)
@@ -271,6 +271,9 @@ def status_fields(registry: Registry, given: CheckInput) -> Iterator[Problem]:
             message = f"is {entity.status.value}, and superseded_by does not say by what"
             fix = "add superseded_by, or make it invalidated"
             yield finding(entity, "status-fields", message, "status", fix, severity=Severity.WARNING)
+        if isinstance(entity, Decision) and entity.last_validated < entity.created_at:
+            message, fix = "lies before created_at", "correct one of the two"
+            yield finding(entity, "status-fields", message, "last_validated", fix, severity=Severity.WARNING)
 
 
 def threads_ended(registry: Registry, given: CheckInput) -> Iterator[Problem]:

@@ -27,6 +27,7 @@ from forgekit.model.entities import (
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.text.codec import dumps
+from forgekit.times import Instant
 
 A, B = chain("a", "b")
 X = decision("Keep rows", A, B)
@@ -386,6 +387,13 @@ def test_a_state_that_was_changed_in_a_file_gets_its_time() -> None:
     for sound in (told, replace(T, priority=Priority.LOW)):
         registry = Registry.of([PROJECT, A, sound])
         assert (check(registry, given), fixes(registry, given, day(60))) == ([], [])
+
+
+def test_a_validation_before_the_decision_is_found() -> None:
+    early = replace(X, last_validated=Instant(X.created_at - 1))
+    [problem] = check(Registry.of([PROJECT, A, B, early]))
+    assert (problem.field, problem.severity) == ("last_validated", Severity.WARNING)
+    assert problem.message == "lies before created_at"
 
 
 def test_a_second_section_of_one_name_is_found() -> None:
