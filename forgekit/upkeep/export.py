@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Finding, Findings
 from forgekit.errors import UsageError
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, is_id
 from forgekit.insight.staleness import blocked_from_carrying, open_conflicts, projects_of
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.merge.conflicting_edits import unsettled
@@ -89,7 +89,8 @@ def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = ("kind", "short_id", "id", "title", *flagged("csv"), "hops_since_validated", "text", "path")
+    derived_too = ("hops_since_validated", "text", "context", "path")
+    columns = ("kind", "short_id", "id", "title", *flagged("csv"), *derived_too)
     writer.writerow(columns)
     for entity in chosen:
         view = derived.view(entity)
@@ -104,7 +105,10 @@ def _cell(value: object) -> str:
     """Return a cell that no spreadsheet reads as a formula."""
     if value is None:
         return ""
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = str(value)
+    if isinstance(value, list):
+        items = [str(item) for item in value]
+        text = ("\n" if any("," in item for item in items) else ", ").join(items)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
@@ -170,9 +174,23 @@ def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
     about = f"tier {decision.tier_words}, {format_date(decision.created_at)}{state}"
     ending = f"{decision.status.value}: {decision.ending}" if decision.ending else ""
-    remarks = tuple(filter(None, (decision.rationale, ending, *_added(decision))))
+    remarks = (
+        decision.rationale,
+        ending,
+        _named("Context", [decision.context]),
+        _named("Rejected", decision.alternatives_rejected),
+        _named("Governs", decision.governs),
+        _named("Builds on", (short_id(Kind.DECISION, base) for base in decision.dependencies)),
+        *_added(decision),
+    )
     head = f"{short_id(decision.kind, decision.id)} ({about}){unsettled(decision)}"
-    return _Item(head, decision.decision, remarks, decision.id in opposed)
+    return _Item(head, decision.decision, tuple(filter(None, remarks)), decision.id in opposed)
+
+
+def _named(name: str, items: Iterable[str]) -> str:
+    """Return a remark that holds the values of a field, or "" where it has none."""
+    text = "; ".join(filter(None, items))
+    return f"{name}: {text}" if text else ""
 
 
 def _thread(thread: Thread) -> _Item:
@@ -180,8 +198,9 @@ def _thread(thread: Thread) -> _Item:
     state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
     head = f"{short_id(thread.kind, thread.id)} ({about}){unsettled(thread)}"
-    resolution = (thread.resolution,) if ended and thread.resolution else ()
-    return _Item(head, thread.title, (*resolution, *_added(thread)))
+    blockers = (short_id(Kind.THREAD, EntityId(each)) if is_id(each) else each for each in thread.blocked_by)
+    remarks = (_named("Waits for", blockers), thread.resolution if ended else "", *_added(thread))
+    return _Item(head, thread.title, tuple(filter(None, remarks)))
 
 
 def _added(entity: Entity) -> list[str]:

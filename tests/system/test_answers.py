@@ -253,7 +253,10 @@ def test_why_a_decision_went_out_of_force_is_said_with_the_day(filed: Forge) -> 
     ]
     assert f"- Superseded since {day}: Gateways count" in told(ask(filed, f"Why did we decide {LIMIT}?"))
     exported = export(filed.registry(), "markdown")
-    assert "an offset skips some and repeats others. — invalidated: Exports of long lists broke\n" in exported
+    assert (
+        "an offset skips some and repeats others. — invalidated: Exports of long lists broke"
+        " — Rejected: page numbers (skips rows when a list changes) — Builds on: "
+    ) in exported
 
 
 def test_an_answer_lists_the_active_decision_before_the_revised_one_and_no_conflict_unasked(

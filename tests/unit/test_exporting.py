@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from dataclasses import replace
@@ -91,6 +93,35 @@ def test_the_columns_of_a_table_say_what_their_names_say() -> None:
     header, row = export(Registry.of([text]), "csv").splitlines()
     cells = dict(zip(header.split(","), row.split(","), strict=True))
     assert (cells["title"], cells["text"], cells["project_name"]) == ("Keep rows", "Small.", NAME)
+
+
+def test_tables_and_documents_hold_what_a_decision_and_a_thread_say() -> None:
+    text = decision(
+        "Keep rows",
+        A,
+        alternatives_rejected=("columns, as files", "one blob"),
+        governs=("src/api/**",),
+        dependencies=(X.id,),
+        body="## Rationale\n\nSmall.\n\n## Context\n\nBelow 10 GB.",
+    )
+    waiting = thread("Who pays", A, blocked_by=("the budget of May",))
+    registry = Registry.of([PROJECT, A, X, text, waiting])
+    rows = {row["title"]: row for row in csv.DictReader(io.StringIO(export(registry, "csv")))}
+    assert rows["Keep rows"]["alternatives_rejected"] == "columns, as files\none blob"
+    assert rows["Keep rows"]["governs"] == "src/api/**"
+    assert rows["Keep rows"]["dependencies"] == X.id
+    assert rows["Keep rows"]["context"] == "Below 10 GB."
+    assert rows["Who pays"]["blocked_by"] == "the budget of May"
+    for form in ("markdown", "html"):
+        page = export(registry, form)
+        for said in (
+            "Context: Below 10 GB.",
+            "Rejected: columns, as files; one blob",
+            "Governs: src/api/**",
+            f"Builds on: {short_id(X.kind, X.id)}",
+            "Waits for: the budget of May",
+        ):
+            assert said in page
 
 
 def test_an_html_page_escapes_every_text_and_runs_no_script() -> None:
