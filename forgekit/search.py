@@ -8,7 +8,8 @@ The share of the words is bm25 by the greatest bm25 that the query allows. So bo
 and say how good a hit is, not only which is the better: where no text has the words, meaning decides.
 Sums of scores beat sums of reciprocal ranks (Bruch, Gai and Ingber, TOIS 2023), here too on every set.
 
-What a query names by id, tag or exact title comes first in each mode. Filters choose before anything is
+What a query names by id, tag or exact title comes first in each mode. Else what replaced a hit, and is one
+too, comes before it. Filters choose before anything is
 ranked. Vectors are brought up to date on the way, a few texts at a time; where they cannot be had, the
 answer is that of the words, with a notice. Values are NamedTuples: see `catalogue.query`.
 """
@@ -18,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import NAMED_SCORE, Hit, search_registry
+from forgekit.model.entities import Decision
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -128,34 +130,41 @@ def search(
 
     Raises NotFoundError for a project that is not known, ForgeError for a semantic search that cannot be had.
     """
+    pool = max(POOL, limit)
     if revision is not None:
         if mode is Mode.SEMANTIC:
             raise UsageError("the registry of another time is searched by words; leave --mode out")
         past = forge.registry_at(revision)
         owner = forge.known_project(project, past).id if project is not None else None
-        hits = search_registry(past, query, kinds=kinds, status=status, project=owner, limit=limit)
+        hits = search_registry(past, query, kinds=kinds, status=status, project=owner, limit=pool)
+        found = past.of_ids(Decision, [hit.id for hit in hits])
+        replaced = {decision.id: decision.superseded_by for decision in found if decision.superseded_by}
         words = "searched by words alone: vectors are of the registry as it is now"
         notices = (words if mode is not Mode.LEXICAL else "", unread_then(past))
-        return _lexical(hits, "; ".join(filter(None, notices)))
+        return _lexical(hits, replaced, limit, "; ".join(filter(None, notices)))
     if project is None:
         forge.catalogue.refresh()
     else:
         project = forge.known_project(project, forge.registry()).id
     ask = partial(forge.catalogue.search, query, kinds=kinds, status=status, project=project)
+
+    def by_words(notice: str = "") -> SearchResult:
+        hits = ask(limit=pool)
+        return _lexical(hits, forge.catalogue.replaced([hit.id for hit in hits]), limit, notice)
+
     if mode is Mode.LEXICAL:
-        return _lexical(ask(limit=limit))
+        return by_words()
     try:
         vectors = _vectors(forge)
         built = bring_up(forge, vectors, limit=INLINE_TEXTS)
         filtered = not (kinds is None and status is None and project is None)
         matching = forge.catalogue.matching(kinds=kinds, status=status, project=project) if filtered else None
-        pool = max(POOL, limit)
         vector = vectors.vector(query)
         nearest = vectors.search(vector, pool, matching)
     except (ForgeError, OSError) as e:
         if mode is Mode.SEMANTIC:
             raise ForgeError(f"cannot search by meaning: {e}") from e
-        return _lexical(ask(limit=limit), f"searched by words alone: {e}")
+        return by_words(f"searched by words alone: {e}")
     mode = mode or Mode.HYBRID
     lexical = ask(limit=pool)
     if mode is Mode.HYBRID:
@@ -163,7 +172,7 @@ def search(
         ranked = rank(lexical, nearest, far, forge.catalogue.full_score(query))
     else:
         ranked = by_meaning(lexical, nearest)
-    places = ranked[: max(limit, 0)]
+    places = in_force_first(ranked, forge.catalogue.replaced([p.id for p in ranked]))[: max(limit, 0)]
     known = {hit.id: hit for hit in lexical}
     known |= forge.catalogue.hits([p.id for p in places if p.id not in known])
     missing = built.missing
@@ -187,6 +196,28 @@ class Place(NamedTuple):
     share: float | None
     semantic_rank: int | None
     cosine: float | None
+
+
+Ranked = TypeVar("Ranked", Place, Hit)
+
+
+def in_force_first(places: Sequence[Ranked], replaced: Mapping[EntityId, EntityId]) -> list[Ranked]:
+    """Return an answer with what replaced a place before it, by a score that is at least as great.
+
+    Args:
+        places: best first; those that the query names stay where they are.
+        replaced: what took the place of each one that is out of force.
+    """
+    score = {place.id: place.score for place in places if place.score < NAMED_SCORE}
+    behind = dict.fromkeys(score, 0)
+    for key in score:
+        old, new = key, replaced.get(key)
+        while new in score and behind[key] < len(score):
+            score[new] = max(score[new], score[old])
+            behind[key] += 1
+            old, new = new, replaced.get(new)
+    lifted = [p._replace(score=score.get(p.id, p.score)) for p in places]
+    return sorted(lifted, key=lambda p: (-p.score, behind.get(p.id, 0)))
 
 
 def by_meaning(lexical: Sequence[Hit], nearest: Sequence[tuple[str, float]]) -> list[Place]:
@@ -309,9 +340,12 @@ def _vectors(forge: Forge) -> Vectors:
     return vectors
 
 
-def _lexical(hits: Sequence[Hit], notice: str = "") -> SearchResult:
+def _lexical(
+    hits: Sequence[Hit], replaced: Mapping[EntityId, EntityId], limit: int, notice: str = ""
+) -> SearchResult:
     places = iter(range(1, len(hits) + 1))
-    scored = (Scored(hit, hit.score, None if hit.score >= NAMED_SCORE else next(places)) for hit in hits)
+    chosen = in_force_first(hits, replaced)[: max(limit, 0)]
+    scored = (Scored(hit, hit.score, None if hit.score >= NAMED_SCORE else next(places)) for hit in chosen)
     return SearchResult(tuple(scored), Mode.LEXICAL, notice)
 
 

@@ -149,6 +149,7 @@ class Catalogue:
     tied = _asked(queries.tied)
     of_platform = _asked(queries.of_platform)
     hits = _asked(queries.hits)
+    replaced = _asked(queries.replaced)
     contents = _asked(queries.contents)
     blobs = _asked(queries.blobs)
     state = _asked(queries.state)

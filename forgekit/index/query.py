@@ -53,6 +53,7 @@ SCOPES: dict[str, frozenset[Kind]] = {
     "all": frozenset(kind for kind in Kind if kind.registered),
 }
 
+_HEADING = re.compile(r"^#{1,6}[ \t]+([^\n]*)(\n?)", re.MULTILINE)
 _K1 = 1.2  # of FTS5's bm25, which has no setting for it
 
 # Kinds, status and project; each parameter left None filters nothing.
@@ -73,6 +74,10 @@ _BY_ROW = f"""
 _BY_ID = f"""
     SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
+_REPLACED = """
+    SELECT id, json_extract(fields, '$.superseded_by') AS other FROM entity
+    WHERE id IN (SELECT value FROM json_each(?)) AND other IS NOT NULL
+"""
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
@@ -170,7 +175,7 @@ def search(db: sqlite3.Connection, query: str, *, limit: int = 20, **filters: Un
         chosen = json.dumps([row[0] for row in ranked])
         snippets = dict(db.execute(_SNIPPET, (match, chosen)).fetchall())
         for row, rank, *columns in ranked:
-            snippet = one_line(readable(checked_text(snippets.get(row))))
+            snippet = _one_line(readable(checked_text(snippets.get(row))))
             hit = _hit(columns, round(-rank, 6), snippet)
             found.setdefault(hit.id, hit)
     return list(found.values())[: max(limit, 0)]
@@ -182,9 +187,20 @@ def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hi
     return {hit.id: hit for hit in [_hit_by_name(row, 0.0) for row in rows]}
 
 
+def replaced(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, EntityId]:
+    """Return what took the place of those entities that were replaced."""
+    rows = db.execute(_REPLACED, (json.dumps(list(entities)),)).fetchall()
+    return {EntityId(checked_text(old)): EntityId(checked_text(new)) for old, new in rows}
+
+
 def _hit_by_name(row: Iterable[Any], score: float) -> Hit:
     beginning, *columns = row
-    return _hit(columns, score, one_line(checked_text(beginning))[:160])
+    return _hit(columns, score, _one_line(checked_text(beginning))[:160])
+
+
+def _one_line(text: str) -> str:
+    """Return a part of a body as one line, its headings as words before a colon."""
+    return one_line(_HEADING.sub(lambda found: f"{found[1]}: " if found[2] else found[1], text))
 
 
 def _hit(columns: Iterable[Any], score: float, snippet: str) -> Hit:

@@ -633,7 +633,7 @@ def test_a_hit_says_where_it_came_from(catalogue: Catalogue) -> None:
         title="IDS_UUID_DONE",
         status=None,
         project="The Nexus",
-        snippet="# Archive we spoke of «zebras»",
+        snippet="Archive: we spoke of «zebras»",
         score=hit.score,
         path=entity_path(ARCHIVE),
     )
@@ -655,7 +655,7 @@ def test_text_without_blanks_is_found(query: str, catalogue: Catalogue) -> None:
 
 
 def test_a_snippet_shows_text_without_blanks_as_written(catalogue: Catalogue) -> None:
-    assert catalogue.search("查询速度")[0].snippet == "## Rationale «查询速度»更快"
+    assert catalogue.search("查询速度")[0].snippet == "Rationale: «查询速度»更快"
 
 
 def test_what_the_query_names_comes_first(catalogue: Catalogue) -> None:

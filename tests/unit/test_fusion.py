@@ -5,7 +5,7 @@ from __future__ import annotations
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import NAMED_SCORE, Hit
 from forgekit.model.kinds import Kind
-from forgekit.search import COSINE_FLOOR, Place, by_meaning, rank
+from forgekit.search import COSINE_FLOOR, Place, by_meaning, in_force_first, rank
 
 A, B, C, D = (EntityId(letter) for letter in "abcd")
 
@@ -60,6 +60,14 @@ def test_what_the_query_names_comes_first_in_each_mode() -> None:
     assert hybrid[0].score == NAMED_SCORE
     semantic = by_meaning(words, nearest)
     assert [(p.id, p.score) for p in semantic] == [(C, NAMED_SCORE), (B, 0.9), (A, 0.7)]
+
+
+def test_what_replaced_a_hit_comes_before_it() -> None:
+    places = [hit(C, NAMED_SCORE), hit(A, 3.0), hit(D, 2.0), hit(B, 1.0)]
+    ranked = in_force_first(places, {A: B, B: D, C: D})
+    assert [(p.id, p.score) for p in ranked] == [(C, NAMED_SCORE), (D, 3.0), (B, 3.0), (A, 3.0)]
+    assert in_force_first(places, {}) == places
+    assert {p.id for p in in_force_first(places, {A: B, B: A})} == {A, B, C, D}
 
 
 def test_what_is_far_from_the_query_is_found_by_its_words_alone() -> None:
