@@ -474,10 +474,12 @@ _BETWEEN |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n
 
 def both(name: str, first: Any, other: Any) -> Any:
     """Return the value of a field that is given twice: both where it may have several, else the first."""
-    return f"{flat(first)}{_BETWEEN[name]}{flat(other)}" if name in _BETWEEN else first
+    if name not in _BETWEEN or flat(first) == flat(other):
+        return first
+    return f"{flat(first)}{_BETWEEN[name]}{flat(other)}"
 
 
-def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return labelled values under the names of their fields, and those whose label is not known.
 
     If two labels name one field, the first one in the table of labels counts; lists and prose are joined.
@@ -485,17 +487,17 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
     known: dict[str, Any] = {}
     rank: dict[str, int] = {}
     unknown: dict[str, Any] = {}
-    titled = any(field_named(str(key), kind) == "text" and text_of(value) for key, value in raw.items())
-    for key, value in raw.items():
-        name = field_named(str(key), kind)
-        if kind == "T" and name == "content" and not titled and fold(str(key)) == "description":
-            name = "text"
+    titled = any(field_named(label, kind) == "text" and text_of(value) for label, value in pairs)
+    for label, value in pairs:
+        name = field_named(label, kind)
+        if kind == "T" and name == "content" and not titled and fold(label) == "description":
+            name, titled = "text", True
         if name == "context":
             name = REST[kind]
         if name is None:
-            unknown[str(key)] = value
+            unknown.setdefault(label, value)
             continue
-        place = ORDER[kind].get(fold(str(key)), 0)
+        place = ORDER[kind].get(fold(label), 0)
         if name in _BETWEEN and not is_none(known.get(name)) and not is_none(value):
             known[name] = both(name, known[name], value)
         elif name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):

@@ -379,7 +379,7 @@ def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(item, Mapping):
         text, raw = annotated(text_of(item), kind, clauses=True)
         return ({"text": text, **raw} if text_of(item) else {}), {}
-    raw, unknown = named_fields(item, kind)
+    raw, unknown = named_fields([(str(key), value) for key, value in item.items()], kind)
     raw.pop("local_id", None)
     first = next((name for name, value in unknown.items() if isinstance(value, str)), "")
     if "text" not in raw and first:

@@ -27,8 +27,6 @@ from forgekit.archives.claims import (
     ClaimList,
     ascii_of,
     bare,
-    both,
-    flat,
     keep_unknown,
     key_of,
     kind_of,
@@ -461,7 +459,7 @@ class Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        known, unknown = named_fields(_joined([*_in_notes(entries, kind)], kind), kind)
+        known, unknown = named_fields([*_in_notes(entries, kind)], kind)
         if rest:
             known[REST[kind]] = "\n".join(filter(None, [str(known.get(REST[kind], "")), *rest]))
         given = {
@@ -648,17 +646,6 @@ def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[s
             yield from ((_NAMES.get(name, name), each) for name, each in pairs)
         else:
             yield label, value
-
-
-def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
-    """Return labels with their values; of a label that is repeated the first counts, or all are joined."""
-    labelled: dict[str, Any] = {}
-    for label, value in entries:
-        if label not in labelled:
-            labelled[label] = value
-        elif flat(value) != flat(labelled[label]):
-            labelled[label] = both(field_named(label, kind) or "", labelled[label], value)
-    return labelled
 
 
 def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
