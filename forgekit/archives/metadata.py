@@ -223,7 +223,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     places = [before, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
-    places += [s.children for s in sections[1:] if s.level == 1 or _is_metadata(s)]
+    places += [s.children for s in sections[1:] if s.level == 1 or names_place(s.text)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
@@ -237,14 +237,6 @@ def _text_facts(facts: Facts, page: Page) -> None:
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
     _loose_facts(facts, [node for node in lines if page.speaks(node)])
-
-
-def _is_metadata(section: Node) -> bool:
-    """Say whether a section holds facts: it is called so, or most of its lines are labelled with facts."""
-    lines = [n for n in section.children if n.kind in ("line", "item")]
-    keys = (LABEL.match(ascii_of(n.text)) for n in lines)
-    known = sum(match is not None and fact_named(match["key"]) is not None for match in keys)
-    return names_place(section.text) or 2 <= known >= len(lines) / 2
 
 
 def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
@@ -322,8 +314,6 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
         for name, value in pairs if marked or is_plain else ():
             if not lead.strip(" *_") or name == "project":
                 facts.add(name, value, node.line)
-        if lead.strip(" *_"):
-            continue
     return labelled
 
 
