@@ -124,7 +124,6 @@ _ARTIFACT = re.compile(r"A-?\d{3}")
 _LOOK_BELOW = 60  # lines that are looked at below a record
 _GREATEST_PLACE = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
-_COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
@@ -666,33 +665,17 @@ Unnumbered = tuple[int, str, Mapping[str, Any], Any]
 
 
 class _Known:
-    """The records that were found otherwise, by id, line and words."""
+    """The records that were found otherwise, by id and line."""
 
     def __init__(self, claims: Sequence[Claim], unnumbered: Sequence[Unnumbered]) -> None:
         self._by_id = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
-        texts: list[tuple[Claim | Unnumbered, int, Any]] = [
-            *((claim, claim.line, claim.values.get("text", "")) for claim in claims),
-            *((each, each[0], each[2].get("text", "")) for each in unnumbered),
-        ]
-        self._by_line = {line: known for known, line, _ in reversed(texts)}
-        self._texts = [(known, _word_set(str(text))) for known, _, text in texts[:_COMPARED]]
+        self._by_line: dict[int, Claim | Unnumbered] = {each[0]: each for each in reversed(unnumbered)}
+        self._by_line |= {claim.line: claim for claim in reversed(claims)}
 
     def same(self, each: Found, local_id: str, kind: str) -> Claim | Unnumbered | None:
         """Return what was found about the same record."""
         found = self._by_id.get((kind, key_of(local_id))) if local_id else None
-        if known := found or self._by_line.get(each.words.line):
-            return known
-        words = _word_set(each.words.text)
-        return next((known for known, others in self._texts if _alike(words, others)), None)
-
-
-def _word_set(text: str) -> set[str]:
-    return {word.casefold() for word in _WORDS.findall(text[:500])}
-
-
-def _alike(words: set[str], others: set[str]) -> bool:
-    common = len(words & others)
-    return 3 * common >= 2 * min(len(words), len(others)) > 0 and 2 * common >= max(len(words), len(others))
+        return found or self._by_line.get(each.words.line)
 
 
 def _id_of(each: Found) -> str:
