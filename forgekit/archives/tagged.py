@@ -25,7 +25,6 @@ from forgekit.archives.claims import (
     is_none,
     items,
     key_of,
-    keys_in,
     kind_of,
     make_claim,
     not_known,
@@ -145,9 +144,8 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     places = {id(record): place for place, record in enumerate(unnumbered)}
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
-    ids = used | {place for _, place in written} | {key_of(_id_of(each)) for each in found if each.id}
     for each in found:
-        each.fields = [_meant(page, _resolved(span, ids), each) for span in each.fields]
+        each.fields = [_meant(page, span, each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
         same = known.same(each, _id_of(each), _kind_of(each))
@@ -584,14 +582,6 @@ def _named(span: Span) -> tuple[str, ...]:
     if span.tag not in ("dep", "by", "rev", "blk"):
         return ()
     return references(span.text) or (tuple(_NUMBER.findall(span.text)) if span.tag != "blk" else ())
-
-
-def _resolved(span: Span, ids: Collection[str]) -> Span:
-    """Return a span that names records by other ids than are known by their shape as those ids."""
-    if span.tag not in ("dep", "by") or any(key_of(name) in ids for name in references(span.text)):
-        return span
-    named = keys_in(span.text, ids) or [number for number in _NUMBER.findall(span.text) if number in ids]
-    return replace(span, text=", ".join(named)) if named else span
 
 
 def _meant(page: Page, span: Span, each: Found) -> Span:
