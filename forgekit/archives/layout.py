@@ -55,9 +55,6 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
         fewest = _FEWEST - 1 if are_ids and max(places) < min(places) + _FEWEST else _FEWEST
         if len(members) < fewest or 2 * len(held) < len(members):
             continue
-        kinds = Counter(span.tag for span in held)
-        common, count = kinds.most_common(1)[0]
-        kind = common if 4 * count >= 3 * len(held) > 3 * _FEWEST else ""
         for name, place in members.items():
             line = place[0]
             near = bisect_left(held, line, key=lambda span: span.line)
@@ -66,7 +63,7 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
             ]
             if about:
                 nearest = min(about, key=lambda span: abs(span.line - line))
-                by_line[line] = _begun(name, place, nearest, kind, by_line[line], lines[line - 1])
+                by_line[line] = _begun(name, place, nearest, by_line[line], lines[line - 1])
     return _in_order(by_line)
 
 
@@ -103,7 +100,7 @@ def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool])
             unsure = first is None or first.margin < _SURE
             if unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
-                by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
+                by_line[line] = _begun("", place, like, by_line[line], lines[line - 1])
     return _in_order(by_line)
 
 
@@ -193,8 +190,8 @@ def _together(lines: Sequence[str], line: int, span: Span, heads: Collection[int
     )
 
 
-def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Span], text: str) -> list[Span]:
-    """Return the spans of a line that begins with an id of a series; `kind` is the one of all, if any."""
+def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: str) -> list[Span]:
+    """Return the spans of a line that begins with an id of a series, or with none as an item of a list."""
     line, first, end = place
     start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
     words = next((span for span in spans if span.tag in ("D", "T")), None)
@@ -207,9 +204,7 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
     if not words.text:
         return list(spans)
     identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
-    words = replace(
-        words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
-    )
+    words = replace(words, margin=max(words.margin, _CERTAIN if name else nearest.margin))
     reach = (first, end) if name else (-1, words.column)
     noted = [
         replace(span, ahead=_CERTAIN)
