@@ -199,7 +199,7 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
         elif each.id or title < 0 or not _is_below(page, each, kept[title]):
             title, is_stated = (len(kept), False) if each.id else (title, is_stated)
             kept.append(each)
-        elif not is_stated and field_named(_label_of(page, each), each.kind) == "text":
+        elif not is_stated and field_named(_label_beside(page, each.words), each.kind) == "text":
             for one in kept[title + 1 :]:
                 _add_note(kept[title], one)
             del kept[title + 1 :]
@@ -216,11 +216,6 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
 
 def _add_note(record: Found, other: Found) -> None:
     record.fields += [replace(other.words, tag="note"), *other.fields]
-
-
-def _label_of(page: Page, each: Found) -> str:
-    """Return the label that begins a record's line, "" if none does."""
-    return labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
 
 
 def _is_below(page: Page, each: Found, title: Found) -> bool:
@@ -242,7 +237,7 @@ def _section_of(page: Page, each: Found) -> Section | None:
 def _least_announced(page: Page, each: Found) -> float:
     """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
     kind, section = _kind_of(each), _section_of(page, each)
-    label = _label_of(page, each)
+    label = _label_beside(page, each.words)
     if lists_kind(label, kind):
         return _SURE_LABELLED
     return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
@@ -368,7 +363,7 @@ def _register(
     each.words = _with_subject(page, each, labels)
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | _labelled_fields(page, each, kind) | {"text": each.words.text}
-    state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
+    state = state_of_label(_label_beside(page, each.words), kind) or state_of_label(title, kind)
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
