@@ -198,14 +198,6 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
         elif isinstance(value, Mapping):
             if name in ("compression scope", "inherited context") and isinstance(value.get("mode"), str):
                 facts.add("scope", value["mode"], line)
-            source = value.get("source_description")
-            if (
-                name == "inherited context"
-                and isinstance(source, str)
-                and "_" in source
-                and _TAG.fullmatch(bare(source))
-            ):
-                facts.add("inherited", source, line)
             known = name in ("conversation state", "compression scope", "metadata", "archive", "session")
             if known or sum(isinstance(v, str) and fact_named(k) is not None for k, v in value.items()) > 1:
                 _mapping_facts(facts, value, getattr(value, "line", line))
