@@ -297,8 +297,6 @@ def state_of_label(label: str, kind: str) -> Enum | None:
 
 def _state_in(words: str, kind: str) -> Enum | None:
     found = {leading(each, STATES[kind])[0] for each in _state_words(words, kind)} - {None}
-    if kind == "T" and not found and _NOT_YET.search(words) and len(words.split()) <= 6:
-        return ThreadStatus.OPEN if _spans(words, "noun D") or " settle" in words else None
     if len(found) != 1 or _IN_PART.search(words):
         return None
     status = found.pop()

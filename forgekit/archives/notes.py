@@ -236,8 +236,6 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
             return title.removesuffix("~~").strip(), _end(tail, rest or "")
         if rest is not None and (match["dash"] or match["bold"] or match["bracket"] or rest.strip(" .!*)]")):
             return title, _end(tail, rest)
-        if match["dash"] and (notes := fields_of_note(tail.strip(" .*"), "T")):
-            return title, notes
     return None
 
 

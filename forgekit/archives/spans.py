@@ -81,9 +81,6 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
         first, last = tokens.lines[n], tokens.lines[end - 1]
         first, last = _whole(lines, name, first, last)
         text = _text(lines, first, last)
-        if name == "id" and lines[first[0]][first[1] - 1 : last[2] + 1].casefold() == "[x]":
-            n = end
-            continue
         if name == "id" and _SHARE.fullmatch(text):
             name = "tier"
         if text:
