@@ -192,8 +192,6 @@ class Reader:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self._starts: dict[tuple[object, ...], _Start | None] = {}
-        self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
         """Read the records among some siblings and below them."""
@@ -222,13 +220,6 @@ class Reader:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
         if node.kind not in ("heading", "item", "line"):
             return None
-        goes_on = before.text if before and node.level == 1 else ""
-        key = (node.kind, node.level, node.number, node.text, above.lists, goes_on)
-        if key not in self._starts:
-            self._starts[key] = self._start_of(node, above, before)
-        return self._starts[key]
-
-    def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
         text = node.text
         if bracketed := _BRACKETED.match(text):
             notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
@@ -369,12 +360,6 @@ class Reader:
 
     def _label_in(self, node: Node, kind: str) -> tuple[str, str] | None:
         """Return label and value of a line or item that opens a field, None if it opens none."""
-        key = (node.kind, node.text, kind)
-        if key not in self._labels:
-            self._labels[key] = self._find_label(node, kind)
-        return self._labels[key]
-
-    def _find_label(self, node: Node, kind: str) -> tuple[str, str] | None:
         text = node.text if len(node.text) <= LINE_LIMIT else ""
         skipped = next((n for n, c in enumerate(text[:12]) if not (is_symbol(c) or c.isspace())), 0)
         match = LABEL.match(ascii_of(text), skipped)
