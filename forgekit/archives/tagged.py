@@ -121,7 +121,6 @@ _WRITTEN = re.compile(
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
 _LOOK_BELOW = 60  # lines that are looked at below a record
-_GREATEST_PLACE = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _WORDS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
@@ -154,9 +153,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
             page.taken.discard(each.words.line)
             used.discard(key_of(same.local_id))
             same = None
-        place = before[1]
-        numbered = place in referred or int(place or 0) > _GREATEST_PLACE
-        least = _SURE_WITH_ID if each.id or numbered else _SURE_BESIDE if by_id else _SURE_ALONE
+        least = _SURE_WITH_ID if each.id or before[1] in referred else _SURE_BESIDE if by_id else _SURE_ALONE
         least = min(least, _least_announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
