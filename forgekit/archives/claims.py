@@ -86,6 +86,7 @@ _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
 _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
 REST = {"D": "context", "T": "content", "A": "summary"}
 """The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
@@ -390,13 +391,17 @@ class Claim:
         return tuple(name for name in names if LOCAL_ID.fullmatch(name))
 
 
+Unnumbered = tuple[int, str, dict[str, Any], Any]
+"""Line, kind, raw fields and number of a record without an id, under a label."""
+
+
 @dataclass(kw_only=True, slots=True)
 class ClaimList:
     """What the readers of all layouts have found so far.
 
     Attributes:
         carried: claims of `inherited_context`.
-        unnumbered: (line, kind, raw fields, number) of records without an id, under a label.
+        unnumbered: records without an id.
         documents: every YAML mapping, for the metadata in it.
         possible: what may be records and waits for a person.
         updates: what data says became of a parent's records.
@@ -405,7 +410,7 @@ class ClaimList:
 
     claims: list[Claim] = field(default_factory=list)
     carried: list[Claim] = field(default_factory=list)
-    unnumbered: list[tuple[int, str, Mapping[str, Any], Any]] = field(default_factory=list)
+    unnumbered: list[Unnumbered] = field(default_factory=list)
     documents: list[Mapping[str, Any]] = field(default_factory=list)
     possible: list[PossibleRecord] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)

@@ -351,7 +351,7 @@ def _take(
 
 
 def _take_unnamed(
-    found: ClaimList, name: str, place: tuple[str, str, int], item: Any, raw: Mapping[str, Any]
+    found: ClaimList, name: str, place: tuple[str, str, int], item: Any, raw: dict[str, Any]
 ) -> None:
     """Number a record without an id, and report one with an id that is none.
 

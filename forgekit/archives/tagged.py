@@ -21,6 +21,7 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     REST,
     Claim,
+    Unnumbered,
     ascii_of,
     is_none,
     items,
@@ -139,15 +140,16 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     spans = spans if by_id else with_lists(spans, lines, own)
     found, facts = grouped([_of_label(page, span) for span in spans], lines, tables)
     found = _stated(found, page)
-    known = _Known(claims, unnumbered)
-    places = {id(record): place for place, record in enumerate(unnumbered)}
+    by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
+    by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
+    by_line |= {claim.line: claim for claim in reversed(claims)}
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
         each.fields = [_meant(page, span, each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
-        same = known.same(each, _id_of(each), _kind_of(each))
+        same = by_key.get((_kind_of(each), key_of(_id_of(each)))) or by_line.get(each.words.line)
         if isinstance(same, Claim) and same.kind == "A" and not _ARTIFACT.fullmatch(same.local_id):
             page.found.claims.remove(same)  # such as A1 of a list of decisions
             page.taken.discard(each.words.line)
@@ -158,7 +160,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
-            _fill_unnumbered(page, same, each, places)
+            _fill_unnumbered(page, same, each)
         elif by_id and each.words.line in page.taken:
             continue
         elif each.words.margin < least:
@@ -273,28 +275,19 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
 
 
-def _fill_unnumbered(page: Page, record: Unnumbered, each: Found, places: dict[int, int]) -> None:
-    """Add to a record without an id the fields that no known label gave it.
-
-    Args:
-        page: where the record is.
-        record: what rules read of it.
-        each: what the tagger found of it.
-        places: where each record that nothing was added to stands, by its identity.
-    """
-    line, kind, given, number = record
+def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
+    """Add to a record without an id the fields that no known label gave it."""
+    line, kind, given, _ = record
     sure = [span for span in each.fields if span.margin >= _SURE_FIELD]
     found = _fields(replace(each, fields=sure), kind)
     missing = {name: found[name] for name in _FILLED if name in found and not given.get(name)}
-    place = places.get(id(record))
-    if not missing or place is None:
-        return  # nothing to add, or another place of the same words has added it
-    del places[id(record)]
+    if not missing:
+        return
     rows = str(given.get(REST[kind]) or "").split("\n")
     kept = [row for row in rows if not any(span.text in row for span in sure)]
     labels = (labelled(row.removeprefix("- "))[0] for row in rows if row not in kept)
     page.understood.update((line, not_known(label)) for label in labels)
-    page.found.unnumbered[place] = line, kind, {**given, **missing, REST[kind]: "\n".join(kept)}, number
+    given |= {**missing, REST[kind]: "\n".join(kept)}
 
 
 def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
@@ -641,23 +634,6 @@ def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
     if rest in claim.values:
         claim.values[rest] = "\n".join(kept)
     return True
-
-
-Unnumbered = tuple[int, str, Mapping[str, Any], Any]
-
-
-class _Known:
-    """The records that were found otherwise, by id and line."""
-
-    def __init__(self, claims: Sequence[Claim], unnumbered: Sequence[Unnumbered]) -> None:
-        self._by_id = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
-        self._by_line: dict[int, Claim | Unnumbered] = {each[0]: each for each in reversed(unnumbered)}
-        self._by_line |= {claim.line: claim for claim in reversed(claims)}
-
-    def same(self, each: Found, local_id: str, kind: str) -> Claim | Unnumbered | None:
-        """Return what was found about the same record."""
-        found = self._by_id.get((kind, key_of(local_id))) if local_id else None
-        return found or self._by_line.get(each.words.line)
 
 
 def _id_of(each: Found) -> str:
