@@ -15,9 +15,9 @@ from functools import lru_cache
 from typing import Any
 
 from forgekit.archives.claims import (
+    ANY_ID,
     IDS,
     LOCAL_ID,
-    NUMBERED_ID,
     OWN_FIELDS,
     PLAIN_ID,
     REST,
@@ -56,7 +56,7 @@ from forgekit.model.rules import one_line
 DECORATION = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
 _START = re.compile(
-    rf"#?(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+    rf"#?(?P<id>{ANY_ID})"
     rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
     r"(?P<notes>\s*`?[(\[][^()\[\]]{1,160}[)\]]`?)?"
     r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*"

@@ -11,9 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from forgekit.archives.claims import (
-    NUMBERED_ID,
-    PLAIN_ID,
-    SHORT,
+    ANY_ID,
     ascii_of,
     bare,
     key_of,
@@ -28,13 +26,12 @@ from forgekit.archives.states import new_text, state_said
 from forgekit.model.archive_record import Update
 from forgekit.model.rules import one_line
 
-_ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
-_UPDATED = re.compile(rf"#?({_ANY_ID})")
+_UPDATED = re.compile(rf"#?({ANY_ID})")
 _AND_ID = re.compile(
     rf"(?:[^\W\d_]{{1,3}}\s+|[,&/+\u3001\u30fb\u3068\u548c\u2600-\u27bf\U0001f300-\U0001faff]\s*)?"
-    rf"{DECORATION.pattern}({_ANY_ID})"
+    rf"{DECORATION.pattern}({ANY_ID})"
 )
-_BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{_ANY_ID})")
+_BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{ANY_ID})")
 _NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
 _ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
