@@ -112,7 +112,6 @@ def _read(lines: Sequence[str], span: tuple[int, int, int, bool], digest: str) -
     metadata = payload.get("metadata")
     meta: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
     return MachineBlock(
-        version=version,
         purpose=_text(payload.get("purpose")),
         project=_text(payload.get("project", meta.get("project"))),
         tag=_text(payload.get("tag", payload.get("compression_tag", meta.get("compression_tag")))),

@@ -37,7 +37,6 @@ class MachineBlock:
     """One machine block.
 
     Attributes:
-        version: 1, 2 or 3.
         purpose: `registry-state` or `updated-context` if forgekit printed it: its records name entities of
             the registry and are no claims of the archive that it was pasted into.
         first_line, last_line: 1-based, of the markers.
@@ -48,7 +47,6 @@ class MachineBlock:
         problems: what could not be read.
     """
 
-    version: int = 3
     purpose: str = ""
     project: str = ""
     tag: str = ""
