@@ -158,6 +158,13 @@ class Call:
             console.info(forge.unread)
 
 
+def name_unjudged(pairs: int) -> None:
+    """Say on stderr how many pairs of decisions wait for the judge, where any do."""
+    if pairs:
+        number = console.count(pairs, "pair")
+        console.info(f"{number} not judged yet; `forgekit conflict scan` judges them")
+
+
 def execute(call: Call) -> int:
     """Run one call and return the exit code."""
     name = call.operation.name

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
+from forgekit.cli.call import Call, name_unjudged
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import PLURALS
@@ -15,7 +16,6 @@ from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.agent_sessions import AgentSession
-    from forgekit.cli.call import Call
     from forgekit.conflict.judge import Judgement
     from forgekit.conventions import Lives
     from forgekit.git.program import Commit
@@ -92,9 +92,7 @@ def listing(found: Listing, _: Call) -> None:
     console.table(columns, rows)
     if not rows:
         console.info(f"no {PLURALS.get(found.kind.value, f'{found.kind.value}s')}")
-    if found.unjudged:
-        pairs = console.count(found.unjudged, "pair")
-        console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
+    name_unjudged(found.unjudged)
 
 
 def conventions(found: Lives, _: Call) -> None:

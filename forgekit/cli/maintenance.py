@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit import console
+from forgekit.cli.call import Call, name_unjudged
 from forgekit.cli.changes import done, print_findings, suggestions, written
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import NoRegistryError, UsageError
@@ -19,7 +20,6 @@ from forgekit.operations import OF_AGENTS
 from forgekit.worktree.roots import find_root
 
 if TYPE_CHECKING:
-    from forgekit.cli.call import Call
     from forgekit.model.entities import Conflict, Entity
     from forgekit.sharing import Synced
     from forgekit.upkeep.check import Findings
@@ -309,15 +309,18 @@ def schedule(call: Call) -> None:
 def export(call: Call) -> None:
     """Export the registry."""
     from forgekit.conflict.pairs import NOTHING
-    from forgekit.findings import findings_of
+    from forgekit.findings import BLOCK_WAIT_MS, findings_of
     from forgekit.upkeep.export import export as exported
 
     forge, form = call.forge, call["form"]
     registry = forge.registry()
     owner = forge.known_project(call["project"], registry).id if call["project"] else None
-    findings = findings_of(forge, registry) if form in {"json", "markdown", "html"} else NOTHING
+    findings = NOTHING
+    if form in {"json", "markdown", "html"}:
+        findings = findings_of(forge, registry, wait_ms=BLOCK_WAIT_MS, finish_small=True)
     console.verbatim(exported(registry, form, owner, findings))
     call.name_unread()
+    name_unjudged(findings.unjudged)
 
 
 def model(call: Call) -> None:

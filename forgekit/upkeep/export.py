@@ -1,6 +1,6 @@
 """The registry in other formats; each entry of `FORMATS` is one function in this module.
 
-The same registry gives the same bytes in every format, so an export can be compared and kept.
+The same registry and findings give the same bytes in every format, so an export can be compared and kept.
 """
 
 from __future__ import annotations

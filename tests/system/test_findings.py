@@ -522,6 +522,22 @@ def test_a_finding_is_shown_by_its_id_and_with_its_sides(
         assert [f"dec_{key[-12:]}" for key in cli("show", side, "--json").json["conflicts_with"]] == [other]
 
 
+def test_an_export_says_how_many_pairs_wait_for_the_judge(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = install(monkeypatch)
+    for text in (SQL, MONGO):
+        cli("decision", "new", text, "--project", "Ledger", root=registry)
+    assert len(judge.asked) == 1
+    install(monkeypatch, newer := FakeJudge("fake-2"))
+    monkeypatch.setattr("forgekit.findings.BLOCK_WAIT_MS", 0)
+    monkeypatch.setattr("forgekit.findings._FEW_PAIRS", 0)
+    for form in ("json", "markdown", "html"):
+        exported = cli("export", "--format", form)
+        assert exported.err == "1 pair not judged yet; `forgekit conflict scan` judges them\n"
+    assert newer.asked == []
+
+
 def test_the_decision_of_the_higher_tier_is_the_one_to_keep(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
