@@ -164,12 +164,13 @@ _STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*
 _INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
-    r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
+    r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)"
+    r"(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
 )
 _DAY_MONTH = re.compile(
-    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?([^\W\d_]{3,12})\.?,?\s+(?:de\s+|del\s+)?(\d{4})"
+    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?([^\W\d_]{3,12})\.?,?\s+(?:de\s+|del\s+)?(\d{4})(?!\d)"
 )
-_MONTH_DAY = re.compile(r"([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})")
+_MONTH_DAY = re.compile(r"([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?!\d)")
 _YEAR_FIRST = re.compile(
     r"(?<!\d)(\d{4})\s*(?:[./-]|[\u5e74\ub144])\s*(\d{1,2})\s*(?:[./-]|[\u6708\uc6d4])\s*(\d{1,2})(?!\d)"
 )

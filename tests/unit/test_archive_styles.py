@@ -365,6 +365,13 @@ def test_dates_are_read_as_people_write_them(written: str, day: str) -> None:
     assert (read.created, read.problems) == (parse_instant(day), ())
 
 
+@pytest.mark.parametrize("written", ["99999-12-31", "2026-12-311", "4 May 20261", "May 4th, 20261"])
+def test_a_date_with_a_digit_too_many_is_none(written: str) -> None:
+    read = read_archive(f"- D001: a\n  - Decided: {written}\n")
+    assert [(d.text, d.timestamp) for d in read.decisions] == [("a", None)]
+    assert [(problem.code, problem.line) for problem in read.problems] == [("bad-time", 1)]
+
+
 def test_a_date_that_may_be_two_days_is_not_guessed() -> None:
     read = read_archive("# Conversation Archive: x\n\n**Date:** 03/04/2026\n\n- D001: a\n")
     assert (read.created, [problem.code for problem in read.problems]) == (None, ["bad-time"])
