@@ -43,7 +43,9 @@ _DAY = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _DOTTED = re.compile(r"^(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})\b")
 _SECONDS = re.compile(r"(\d{10})(\d{3})?")
 """A time since 1970, in seconds or in milliseconds."""
-_CODE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n(?:.*?\n)??(?: {0,3}\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL
+)
 """A fenced stretch of code."""
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 """What a terminal obeys and nobody reads."""

@@ -30,6 +30,7 @@ from forgekit.insight.conventions import Mentions, observed
 from forgekit.model.entities import Conversation
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Speaker, Turn
+from forgekit.notes import title_of
 from forgekit.text import codec
 from forgekit.text.blocks import quote
 from forgekit.text.edit import comments
@@ -43,6 +44,7 @@ from forgekit.transcripts.sources import unpacked
 SHAPES: dict[str, str] = {
     "brackets": "[",
     "backticks": "`x ",
+    "backticks alone": "`",
     "comment openers": "<!-- ",
     "fences": "```\n~~~\n",
     "headings": "# D001: x\n",
@@ -125,6 +127,7 @@ WORK: dict[str, Callable[[str], object]] = {
     "comments": lambda text: comments(f"---\n{text}\n---\n"),
     "redact": redact,
     "an agent's transcript": _events,
+    "a note": title_of,
     "a command line": lambda text: (command_key(f"cat <<E {text}"), target_of(f"cd a{text}")),
     "use of a convention": lambda text: Mentions(frozenset(), frozenset({f"cat <<E {text}"})).uses(RULE),
 }
