@@ -3,7 +3,7 @@
 In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
 tags. Code, quotes, tool output and documents that a person pastes have no tokens; a mark says who speaks. Of
 what an assistant says between two turns of a person only the end is read: one mark of fifty stands
-elsewhere, and nine tokens of ten do.
+elsewhere, and nine tokens of ten do. A sentence that one speaker says again at once is read once.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
         for turn, (by_person, text) in enumerate(turns)
         for each in sentences(before_document(text) if by_person else text)
     ]
+    said = [(turns[turn][0], text) for turn, _, text in parts]
+    parts = [part for n, part in enumerate(parts) if not n or said[n] != said[n - 1]]
     found = tokenizer.encode_batch([text.lower() for _, _, text in parts], add_special_tokens=False)
     read = _read([turns[turn][0] for turn, _, _ in parts], [len(encoding.ids) for encoding in found])
     ids: list[int] = []

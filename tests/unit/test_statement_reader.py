@@ -57,6 +57,15 @@ def test_tokens_have_their_places_in_their_turns(tmp_path: Path) -> None:
     assert (by[0], by[2]) == (1, 0)
 
 
+def test_a_sentence_that_is_said_again_at_once_is_read_once(tmp_path: Path) -> None:
+    again = [(True, "why?")] * 3_000
+    turns = [(True, "1. \n" * 3_000 + "the query"), *again, (False, "why?"), (True, "why?")]
+    model = tiny(tmp_path)
+    found = conversation_of(open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER]), turns)
+    assert sorted(set(found.sentences)) == [-1, 0, 1, 2, 3, 4]
+    assert {turn for turn, _, _ in found.places} == {-1, 0, 1, 3_001, 3_002}
+
+
 def test_of_what_an_assistant_says_in_a_row_the_end_is_read(tmp_path: Path) -> None:
     long = " ".join(f"we choose uuid {n}." for n in range(LAST))
     turns = [(False, long), (False, "the query"), (True, long), (False, "rest")]
