@@ -49,6 +49,8 @@ EXCLUDE = frozenset({Level.CONFLICT, Level.POSSIBLE})
 SUMMARY = " summary"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
+WRITE_WAIT_MS = 5_000
+"""How long a write waits for those of what it wrote."""
 _BATCH = 8  # pairs between two looks at the clock
 _PART = 512  # pairs looked up together
 _NEAR = 5  # texts nearest to a convention that it is judged with
@@ -100,7 +102,7 @@ def findings_of(
             from forgekit.index.judged_pairs import JudgedPairs
 
             limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
-            if limit and (finish_small or wait_ms is None):
+            if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
                 bring_up(forge, vectors, limit=0, only=active)
                 limit = None if vectors.lacking(active) <= _FEW_TEXTS else limit
             bring_up(forge, vectors, limit=limit, only=None if index_all else active)
@@ -159,6 +161,8 @@ def _of(flagged: Iterable[Flagged], decisions: Collection[EntityId] | None) -> l
 def of_written(forge: Forge, entities: Iterable[Entity], paths: Iterable[str]) -> Findings:
     """Return the findings of the decisions among entities that were just written; it never fails.
 
+    Of very many pairs only as many are judged as there is time for.
+
     Args:
         paths: of all files that it wrote; only their folders are looked at again.
     """
@@ -170,7 +174,8 @@ def of_written(forge: Forge, entities: Iterable[Entity], paths: Iterable[str]) -
         return NOTHING
     forge.catalogue.refresh(within={path.rpartition("/")[0] for path in paths})
     filed = any(isinstance(entity, Archive) for entity in written)
-    return findings_of(forge, PartialRegistry.over(forge.catalogue), decisions, index_all=filed)
+    registry = PartialRegistry.over(forge.catalogue)
+    return findings_of(forge, registry, decisions, wait_ms=WRITE_WAIT_MS, index_all=filed)
 
 
 def judged_texts(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
+from forgekit.cli.call import Call, name_unjudged
 from forgekit.errors import ForgeError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import UNKNOWN, format_instant
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from forgekit.change import Written
-    from forgekit.cli.call import Call
     from forgekit.conflict.pairs import Finding, Findings
     from forgekit.conventions import Bootstrapped, Contradiction
     from forgekit.forge import Forge
@@ -139,7 +139,9 @@ def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> 
     if not outcome.written or outcome.diff:
         return NOTHING
     with console.progress("looking for contradictions"):
-        return of_written(call.forge, entities, outcome.written)
+        found = of_written(call.forge, entities, outcome.written)
+    name_unjudged(found.unjudged)
+    return found
 
 
 def print_findings(findings: Findings) -> None:

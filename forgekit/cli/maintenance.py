@@ -175,7 +175,9 @@ def _print_findings(call: Call, received: Sequence[str]) -> None:
     elif came:
         with console.progress("looking for contradictions"):
             decisions = call.forge.registry().of_ids(Decision, came)
-            print_findings(of_written(call.forge, decisions, received))
+            found = of_written(call.forge, decisions, received)
+        print_findings(found)
+        name_unjudged(found.unjudged)
 
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:

@@ -538,6 +538,20 @@ def test_an_export_says_how_many_pairs_wait_for_the_judge(
     assert newer.asked == []
 
 
+def test_a_filing_judges_for_a_limited_time_and_says_how_many_pairs_are_left(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judge = install(monkeypatch)
+    cli("decision", "new", SQL, "--project", "Ledger", root=registry)
+    monkeypatch.setattr("forgekit.findings.WRITE_WAIT_MS", 0.001)
+    archive = tmp_path / "archive.md"
+    archive.write_text(f"# Conversation Archive: x\n\n**Project:** Ledger\n\n- D001: {MONGO}\n")
+    filed = cli("sync-compression", "--archive", str(archive))
+    assert filed.code == 0
+    assert filed.err.endswith("1 pair not judged yet; `forgekit conflict scan` judges them\n")
+    assert judge.asked == []
+
+
 def test_the_decision_of_the_higher_tier_is_the_one_to_keep(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
