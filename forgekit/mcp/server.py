@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -20,6 +20,8 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from forgekit import __version__
 from forgekit.change import Written
@@ -345,6 +347,36 @@ PROMPTS: dict[str, tuple[types.Prompt, Callable[[Forge, dict[str, str]], str]]] 
 }
 
 
+async def _wellformed(
+    read: AsyncIterable[SessionMessage | Exception], write: Any
+) -> AsyncIterator[SessionMessage]:
+    """Yield the messages of a client; answer a line that is none with an error, which the SDK leaves out."""
+    async for item in read:
+        if isinstance(item, SessionMessage):
+            yield item
+        elif (refusal := _refusal(item)) is not None:
+            await write.send(SessionMessage(refusal))
+
+
+def _refusal(error: Exception) -> types.JSONRPCError | None:
+    """Return the answer to a line that is no message; None where it is a notification."""
+    errors = error.errors() if isinstance(error, ValidationError) else []
+    if not errors or errors[0]["type"] == "json_invalid":
+        return _error(None, types.PARSE_ERROR, "the line is not JSON")
+    given: dict[str, Any] = next(
+        (each["input"] for each in errors if each["type"] == "missing"), {}
+    )  # the whole object
+    key = given.get("id")
+    if isinstance(given.get("method"), str) and "params" in given:
+        return None if key is None else _error(key, types.INVALID_PARAMS, "params is not an object")
+    return _error(key, types.INVALID_REQUEST, "the line is no message of JSON-RPC 2.0")
+
+
+def _error(key: Any, code: int, message: str) -> types.JSONRPCError:
+    known = key if isinstance(key, (str, int)) and not isinstance(key, bool) else None
+    return types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=message))
+
+
 def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -> None:
     """Serve a registry until the client goes, or for ever over HTTP.
 
@@ -362,6 +394,7 @@ def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -
     async def run() -> None:
         server = server_of(forge, writing=allow_write)
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            given: Any = _wellformed(read, write)
+            await server.run(given, write, server.create_initialization_options())
 
     asyncio.run(run())

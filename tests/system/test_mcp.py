@@ -27,6 +27,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from starlette.testclient import TestClient
 
 from forgekit.decisions import create
@@ -340,6 +341,31 @@ def test_a_real_process_serves_over_its_standard_streams(registry: Path) -> None
     assert [one.decision for one in Forge.open(registry).registry().decisions] == ["Use NATS"]
     [trailer] = re.findall("^Forgekit-Agent: (.*)$", git(registry, "log", "-1", "--format=%B"), re.MULTILINE)
     assert re.fullmatch(r"mcp [0-9a-f-]{36}", trailer), "the agent and its session"
+
+
+def test_a_line_that_is_no_message_is_answered_with_an_error(registry: Path) -> None:
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [
+        b"{not json",
+        b"[" * 100_000,
+        b"\xff",
+        b"[]",
+        b'{"jsonrpc":"2.0","id":7}',
+        b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":"x"}',
+        b'{"jsonrpc":"2.0","method":"notifications/initialized","params":"x"}',
+        json.dumps({"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": info}).encode(),
+    ]
+    line = [sys.executable, "-m", "forgekit", "-C", str(registry), "mcp"]
+    done = subprocess.run(line, input=b"\n".join(lines) + b"\n", capture_output=True, check=False)
+    answers = [json.loads(row) for row in done.stdout.splitlines()]
+    assert [(row["id"], row.get("error", {}).get("code")) for row in answers] == [
+        *[(None, PARSE_ERROR)] * 3,
+        (None, INVALID_REQUEST),
+        (7, INVALID_REQUEST),
+        (8, INVALID_PARAMS),
+        (9, None),
+    ]
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def served(forge: Forge) -> TestClient:
