@@ -164,8 +164,11 @@ class Door:
 
         wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
         if wrong is not None:
-            where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
-            raise ValueError(f"{where}{wrong.message[:300]}")
+            name = wrong.json_path.removeprefix("$.")
+            if wrong.validator == "maxLength":
+                size, most = len(wrong.instance), wrong.validator_value
+                raise ValueError(f"{name} is too long ({size:,} characters, at most {most:,})")
+            raise ValueError(f"{name}: {wrong.message[:300]}" if wrong.path else wrong.message[:300])
         forge = self._of_agent.setdefault(agent, replace(self.forge, agent=f"{agent} {self.session}".strip()))
         operation, answer = tool.behind, tool.answer
         first, limit = _place(given.get("cursor")), given.get("limit", PAGE)

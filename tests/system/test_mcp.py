@@ -270,6 +270,7 @@ def test_a_revision_takes_the_place_of_its_decision(forge: Forge) -> None:
     [
         ("search", {}, "'query' is a required property"),
         ("search", {"query": ""}, "query: '' should be non-empty"),
+        ("search", {"query": "x" * 16_001}, "query is too long (16,001 characters, at most 16,000)"),
         ("search", {"query": "x", "limit": 0}, "limit: 0 is less than the minimum of 1"),
         (
             "search",
