@@ -233,15 +233,17 @@ _NAMES = (
     *(b"passw", b"passphrase", rb"passe(?![a-z])", b"pwd", rb"(?<![a-z0-9_])pw(?![a-z0-9_])"),
     *(b"secret", b"token", b"credential", *_FOREIGN),
 )
+_IS = (b"is", b"was", b"ist", b"war", b"lautet", b"est", b"es", b"\xc3\xa9")
+"""What assigns in a sentence, in the languages of these names."""
 # The key of an account, shared or not, is how Azure's connection strings say it.
 _OWNERS = (b"api", b"access", b"account", b"private", b"signing", b"encryption", b"auth")
 _KEY = b"|".join(rb"(?<=%s)|(?<=%s[-_ ])" % (owner, owner) for owner in _OWNERS)
 _ASSIGNED = (
     rb"(?i:(?P<name>%s|(?:%s)key))[A-Za-z0-9_\x80-\xee-]{0,24}+(?:\\?[\"'`]|[*\]]){0,3}+"
-    rb"(?:[ \t]{0,4}+(?::=|=>|[=:|]|\xef\xbc\x9a)|[ \t](?i:is|was)(?=[ \t]))(?:\*|[ \t\r\n]){0,6}+"
+    rb"(?:[ \t]{0,4}+(?::=|=>|[=:|]|\xef\xbc\x9a)|[ \t](?i:%s):?(?=[ \t]))(?:\*|[ \t\r\n]){0,6}+"
     rb"(?:[bfru@]?\\?(?P<q>[\"'`]))?+"
     rb"(?P<s>(?(q)[^\s\"'`\\]{8,512}|[^\s\"'`<>\[\](){}|,;\\*]{8,512}))(?<![.:])"
-) % (b"|".join(_NAMES), _KEY)
+) % (b"|".join(_NAMES), _KEY, b"|".join(_IS))
 
 # fmt: off
 RULES: tuple[Rule, ...] = (
@@ -269,7 +271,7 @@ RULES: tuple[Rule, ...] = (
     _prefixed("pypi-token", "pypi-AgE", rb"[A-Za-z0-9_-]{50,400}+"),
     _prefixed("sendgrid-key", "SG.", rb"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}+"),
     _prefixed("twilio-key", "SK", rb"[0-9a-f]{32}" + _END),
-    _prefixed("huggingface-token", "hf_ api_org_", rb"[A-Za-z]{34}" + _END),
+    _prefixed("huggingface-token", "hf_ api_org_", rb"[A-Za-z0-9]{34}" + _END),
     _prefixed("model-key",
         "gsk_ xai- pplx- r8_ tvly- nvapi- fw_", rb"[A-Za-z0-9_-]{30,120}+", _key_of_letters),
     _prefixed("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rb"[0-9a-f]{64}" + _END),

@@ -71,6 +71,11 @@ def test_the_rule_that_knows_a_secret_best_names_it(text: str, left: str) -> Non
     assert redact(text).text == left
 
 
+def test_a_token_of_hugging_face_has_letters_and_digits() -> None:
+    (found,) = find("use hf_" + "aB3dE5fG7hJ9kL1mN0pQ2rS4tU6vW8xY5z" + " for that")
+    assert found.rule == "huggingface-token"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -79,6 +84,9 @@ def test_the_rule_that_knows_a_secret_best_names_it(text: str, left: str) -> Non
         ("Passwort\uff1a", "sommer2024"),
         ("password: ", "correct-horse-battery-staple"),
         ("Passwort: ", "lfebwNEJIEbTXe"),
+        ("Das Passwort lautet ", "Garten#Haus77"),
+        ("Das Passwort ist: ", "Garten#Haus77"),
+        ("Le mot de passe est ", "Garten#Haus77"),
     ],
 )
 def test_a_password_that_a_person_chose_is_found_beside_its_name(name: str, value: str) -> None:
