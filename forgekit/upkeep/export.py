@@ -17,6 +17,7 @@ from textwrap import indent
 from typing import NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Finding, Findings
+from forgekit.console import visible
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId, is_id
 from forgekit.insight.staleness import blocked_from_carrying, open_conflicts, projects_of
@@ -47,7 +48,7 @@ MERMAID_EDGES = 280
 def export(
     registry: Registry, form: str, project: EntityId | None = None, findings: Findings = NOTHING
 ) -> str:
-    """Return the registry, or one project of it, in a format.
+    """Return the registry, or one project of it, in a format; what a terminal would obey stands as escapes.
 
     Args:
         registry: all entities; derived values are derived from all of them.
@@ -64,7 +65,7 @@ def export(
         return tuple(f for f in some if project in (None, f.a.project_uuid, f.b.project_uuid))
 
     findings = replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
-    return FORMATS[form](registry, chosen, findings)
+    return visible(FORMATS[form](registry, chosen, findings))
 
 
 def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:

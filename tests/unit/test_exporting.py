@@ -124,6 +124,15 @@ def test_tables_and_documents_hold_what_a_decision_and_a_thread_say() -> None:
             assert said in page
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_export_holds_a_character_that_a_terminal_obeys(form: str) -> None:
+    odd = "Paint it\x1b[2J \x1b]8;;http://evil.example\x1b\\here\x1b]8;;\x1b\\ \x9b31m\u202e"
+    one = replace(X, body=f"## Rationale\n\n{odd}\n\n{odd}")
+    text = export(Registry.of([PROJECT, A, one]), form)
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text) == []
+    assert ("here" in text) is (form != "mermaid")  # which draws titles alone
+
+
 def test_an_html_page_escapes_every_text_and_runs_no_script() -> None:
     attack = '<script>alert("x")</script>'
     text = decision(f"Keep {attack}", A, body=f"## Rationale\n\n{attack}\u202e")
