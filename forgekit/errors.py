@@ -117,13 +117,16 @@ class SecretError(ForgeError):
         field: front-matter key or section of the body, or "".
         rule: the kind of secret.
         name: its fingerprint.
+
+    Attributes:
+        found: the message without how to write the secret all the same.
     """
 
     def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:
         place = ": ".join(part for part in (f"{path}:{line}", field) if part)
+        self.found = f"{place}: this looks like a secret ({rule} {name}), and nothing was written; remove it"
         super().__init__(
-            f"{place}: this looks like a secret ({rule} {name}), and nothing was written; remove it, "
-            f"or pass --allow {name} (for good: `allowed_secrets` in forgekit.toml)"
+            f"{self.found}, or pass --allow {name} (for good: `allowed_secrets` in forgekit.toml)"
         )
 
 

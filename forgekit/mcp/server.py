@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,7 +26,7 @@ from pydantic import ValidationError
 
 from forgekit import __version__
 from forgekit.change import Written
-from forgekit.errors import ForgeError, NotFoundError
+from forgekit.errors import ForgeError, NotFoundError, SecretError
 from forgekit.forge import COMMITTED, Forge
 from forgekit.insight import views
 from forgekit.mcp.answers import lines
@@ -84,7 +85,8 @@ class Door:
         try:
             found = await self._run(lambda: self.called(tool, asked.arguments or {}, agent))
         except (ForgeError, ValueError, OSError) as e:
-            return types.CallToolResult(content=[types.TextContent(text=str(e))], is_error=True)
+            message = _for_agent(e.found if isinstance(e, SecretError) else str(e), tool)
+            return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
         text = lines(tool.answer, found)
         if len(text) > LONGEST:
             message = f"the answer has {len(text):,} characters; ask for less, with `limit` or `project`"
@@ -181,7 +183,11 @@ class Door:
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
         if operation.writes:
-            return _with_findings(forge, operation, result)
+            found = _with_findings(forge, operation, result)
+            for each in (each for filed in found.get("archives", ()) for each in filed["problems"]):
+                fix = each["fix"] if each["code"] != "redacted" else None  # how to write a secret after all
+                each["fix"] = _for_agent(fix, tool) if fix else None
+            return found
         found = getattr(views, operation.view)(result)
         found = found if isinstance(found, dict) else {"rows": found}
         if answer.text:
@@ -217,6 +223,23 @@ def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
         on_list_prompts=door.list_prompts,
         on_get_prompt=door.get_prompt,
     )
+
+
+_OPTION = re.compile(r"`[^`\n]*`|--([a-z][a-z-]*)(?: [A-Z]+\b)?")
+"""What is printed as it is, or an option with the name of its value."""
+
+
+def _for_agent(text: str, tool: Tool) -> str:
+    """Return a sentence written for a person, with the arguments of a tool in the place of options."""
+    own = {(a.option or a.name).strip("-").replace("_", "-"): a.name for a in tool.offered}
+
+    def named(match: re.Match[str]) -> str:
+        option = match[1]
+        if option is None:
+            return match[0]
+        return f"`{own[option]}`" if option in own else f"`--{option}` on the command line"
+
+    return _OPTION.sub(named, text)
 
 
 def _page(found: dict[str, Any], key: str, first: int, limit: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pytest
 from agent_transcripts import Transcript
 from fake_judge import install
 from guarantees import Level
+from planted_secrets import ALNUM, drawn, seeded
 from repositories import git
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed: the MCP server was not tested")
@@ -285,6 +286,18 @@ def test_a_call_that_does_not_fit_is_told_why(forge: Forge, name: str, given: An
     found = called(forge, name, **given)
     assert found.is_error
     assert said in found.content[0].text
+
+
+def test_an_agent_is_told_arguments_and_not_how_to_write_a_secret(forge: Forge) -> None:
+    create(forge, "Use NATS", project="Ledger")
+    token = "ghp_" + drawn(seeded("a token"), ALNUM, 36)
+    refused = called(forge, "record_decision", text=f"Use {token}", project="Nexus").content[0].text
+    assert refused.endswith("and nothing was written; remove it")
+    missing = called(forge, "record_decision", text="Use Kafka").content[0].text
+    assert missing.startswith("which project? say `project` (known: ")
+    archive = f"# Conversation Archive: QUEUE_A_DONE\n\n### D001: Use {token}\n"
+    [filed] = called(forge, "file_archive", text=archive, project="Nexus").structured_content["archives"]
+    assert [each["fix"] for each in filed["problems"] if each["code"] == "redacted"] == [None]
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(forge: Forge) -> None:
