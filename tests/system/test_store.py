@@ -610,7 +610,7 @@ def test_without_a_commit_all_files_are_written_or_none(
     for failing in (1, 2):
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", _failing_at(failing, os.replace))
-            with pytest.raises(WriteError):
+            with pytest.raises(WriteError, match="`git gc --prune=now` in the registry may"):
                 store.commit(lambda: recording("Use A", "Use B", rationale="Short."), no_commit=True)
         assert _state(repository) == before
 
