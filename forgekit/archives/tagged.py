@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import partial
 from itertools import takewhile
 from math import exp, inf
 from typing import Any
@@ -41,11 +39,9 @@ from forgekit.archives.labels import (
     CONFIDENCE,
     STATES,
     colour_in,
-    fact_named,
     field_named,
     leading,
     lists_kind,
-    names_kind,
     state_of_label,
 )
 from forgekit.archives.layout import (
@@ -55,11 +51,17 @@ from forgekit.archives.layout import (
     with_lists,
     with_series,
 )
-from forgekit.archives.notes import fields_of_note, split_labels
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
-from forgekit.archives.states import end_noted
 from forgekit.archives.tagger import VALUES
+from forgekit.archives.wording import (
+    answer_behind,
+    as_labelled,
+    label_counts,
+    labelled_fields,
+    noted_before,
+    widen,
+)
 from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
@@ -76,8 +78,6 @@ _LISTS = {
 _REFERS = {"revises": "rev", "superseded_by": "by", "dependencies": "dep"}
 """What a span that names records is, by the field that its label names."""
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
-_NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
-_BEFORE = ("tier", "confidence", "priority", "status")
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
@@ -101,10 +101,6 @@ is asked about beside records that have ids."""
 _SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
-_ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
-_ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
-_OUTER_MARKS = " .*_`"
-_BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
 _UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
@@ -135,10 +131,10 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
-    labels = Counter(labelled(_ITEM_HEAD.sub("", line))[0].casefold() for line in lines)
+    labels = label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
-    found, facts = grouped([_of_label(page, span) for span in spans], lines, tables)
+    found, facts = grouped([as_labelled(span, _label_beside(page, span)) for span in spans], lines, tables)
     found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -348,29 +344,12 @@ def _register(
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
-    if not _has_more_words(page.document.lines, each, title):
+    lines, line = page.document.lines, page.document.lines[each.words.line - 1]
+    if not _has_more_words(lines, each, title):
         each.words = replace(each.words, value="")
-    each.words = _with_subject(page, each, labels)
-    left = left_behind(page.document.lines, each)
-    raw = _fields(each, kind) | _labelled_fields(page, each, kind) | {"text": each.words.text}
-    state = state_of_label(_label_beside(page, each.words), kind) or state_of_label(title, kind)
-    unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
-    if state and not any(span.tag in unsaid for span in each.fields):
-        raw["status"] = str(state.value)
-    noted = _noted(page.document.lines[each.words.line - 1], each, kind)
-    raw = (
-        noted
-        | raw
-        | ({"status": noted["status"]} if raw.get("status") in _UNSAID and "status" in noted else {})
-    )
-    if (
-        kind == "T"
-        and raw.get("status") == ThreadStatus.RESOLVED.value
-        and (answer := _answer_behind(page, each))
-    ):
-        raw = {**raw, "resolution": answer, "blocked_by": []}
-    if kind == "T":
-        raw = _marked(page.document.lines[each.words.line - 1], raw, has_state=bool(each.all("state")))
+    widen(each, line, labels)
+    left = left_behind(lines, each)
+    raw = _stated_fields(page, each, title, local_id)
     if left:
         ended = kind == "T" and raw.get("status") == ThreadStatus.RESOLVED.value
         rest = "resolution" if ended else REST[kind]
@@ -389,38 +368,23 @@ def _register(
         page.found.unnumbered.append((each.words.line, kind, raw, place))
 
 
-def _labelled_fields(page: Page, each: Found, kind: str) -> dict[str, str]:
-    """Return reason and alternatives where known labels begin the lines that have them: the whole lines."""
-    found: dict[str, str] = {}
-    for tag, name in (("why", "rationale"), ("alt", "alternatives")) if kind == "D" else ():
-        numbers = {n: None for span in each.all(tag) for n in range(span.line, span.last + 1)}
-        lines = (_ITEM_HEAD.sub("", page.document.lines[n - 1], count=1) for n in numbers)
-        read = [split_labels(line, kind, opening=True) for line in lines]
-        values = [
-            value for lead, pairs in read for label, value in pairs if label == name and not lead.strip()
-        ]
-        if read and len(values) == len(read):
-            found[name] = ("; " if name == "alternatives" else " ").join(values)
-    return found
-
-
-def _answer_behind(page: Page, each: Found) -> str:
-    """Return what an arrow behind a question leads to on its line, "" where there is none."""
-    line = page.document.lines[each.words.last - 1]
-    _, _, behind = line.rpartition(each.words.text)
-    match = _ANSWER.match(behind) if each.words.text.endswith("?") else None
-    return match[1] if match else ""
-
-
-def _noted(line: str, each: Found, kind: str) -> dict[str, Any]:
-    """Return what brackets before the words of a record say of it: `E1 (level 2)`, `(E1, void)`."""
-    before, own = line[: each.words.column], key_of(_id_of(each)) if each.id else ""
-    parts = (
-        [part for part in match[1].split(",") if key_of(part.strip()) != own]
-        for match in _NOTE.finditer(before)
-    )
-    notes = [fields_of_note(",".join(some), kind) for some in parts]
-    return {name: value for note in notes for name, value in note.items() if name in _BEFORE}
+def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[str, Any]:
+    """Return the fields of a record that its spans, its line and the title of its list give."""
+    kind, lines, line = _kind_of(each), page.document.lines, page.document.lines[each.words.line - 1]
+    raw = _fields(each, kind) | labelled_fields(each, lines, kind) | {"text": each.words.text}
+    state = state_of_label(_label_beside(page, each.words), kind) or state_of_label(title, kind)
+    unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
+    if state and not any(span.tag in unsaid for span in each.fields):
+        raw["status"] = str(state.value)
+    noted = noted_before(each, line, key_of(local_id), kind)
+    if raw.get("status") in _UNSAID and "status" in noted:
+        raw["status"] = noted["status"]
+    raw = noted | raw
+    if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := answer_behind(each, line)):
+        raw |= {"resolution": answer, "blocked_by": []}
+    if kind == "T":
+        raw = _marked(line, raw, has_state=bool(each.all("state")))
+    return raw
 
 
 def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:
@@ -431,71 +395,6 @@ def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any
         raw["status"] = ThreadStatus.OPEN.value
     colour = colour_in(line)
     return {"priority": colour.value, **raw} if colour else raw
-
-
-def _with_subject(page: Page, each: Found, labels: Mapping[str, int]) -> Span:
-    """Return a record's words with the subject and the colon before them: `Budget: 9,000 a year`.
-
-    What is before the colon is no subject if it is a known label, or begins more than one line.
-    """
-    words, line = each.words, page.document.lines[each.words.line - 1]
-    start = len(line) - len(_ITEM_HEAD.sub("", line, count=1))
-    ids = (span.column + len(span.text) for span in each.all("id") if span.line == words.line)
-    if behind_id := max(ids, default=0):
-        start = len(line) - len(line[behind_id:].lstrip(_BEHIND_ID))
-    label, value = labelled(line[start:])
-    if label and _names_text(label, each.kind):
-        _take_whole(each, line, len(line) - len(value))
-        return each.words
-    if (
-        not label
-        or labels[label.casefold()] > 1
-        or fact_named(label)
-        or any(map(partial(_is_label, label), "DT"))
-    ):
-        return words
-    if words.text == label and any(
-        span.line == words.line and span.column > words.column for span in each.fields
-    ):
-        return words
-    if words.text == label:
-        behind = re.split(r"(?<=[.;!?])\s", value, maxsplit=1)[0].rstrip(_OUTER_MARKS)
-        return replace(words, text=f"{label}: {behind}", column=start)
-    between = line[start : words.column].removeprefix(label)
-    return (
-        words
-        if between.strip(_OUTER_MARKS) != ":"
-        else replace(words, text=f"{label}: {words.text}", column=start)
-    )
-
-
-def _of_label(page: Page, span: Span) -> Span:
-    """Return a span as a decision where a label such as `Decision:` begins its line."""
-    label = _label_beside(page, span) if span.tag in ("T", "res") else ""
-    is_decision = label and field_named(label, "D") == "text" and names_kind(label, "D")
-    return replace(span, tag="D", value="") if is_decision and not names_kind(label, "T") else span
-
-
-def _names_text(label: str, kind: str) -> bool:
-    return field_named(label, kind) == "text" or lists_kind(label, kind)
-
-
-def _take_whole(each: Found, line: str, start: int) -> None:
-    """Make all of a line from a column on the words of a record, unless a field is on it."""
-    inside = [span for span in each.fields if span.line == each.words.line and span.column >= start]
-    text = line[start:].strip(" *_`|")
-    if (
-        each.words.text in text
-        and each.words.line == each.words.last
-        and all(s.tag == "note" for s in inside)
-    ):
-        each.fields = [span for span in each.fields if span not in inside]
-        each.words = replace(each.words, text=text, column=line.index(text, start))
-
-
-def _is_label(words: str, kind: str) -> bool:
-    known = (lists_kind, names_kind, state_of_label, field_named, end_noted)
-    return any(says(words, kind) for says in known)
 
 
 def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
