@@ -135,8 +135,11 @@ class Repository(Program):
         return str(commit.id)
 
     def tree(self, commit: str | None) -> pygit2.Tree | None:
-        """Return the top tree of a commit."""
-        return None if commit is None else self.raw[commit].peel(pygit2.Commit).tree
+        """Return the top tree of a commit; raises RepositoryError for one that is lost."""
+        try:
+            return None if commit is None else self.raw[commit].peel(pygit2.Commit).tree
+        except pygit2.GitError as e:
+            raise RepositoryError(f"{e}; run `forgekit doctor`") from None
 
     def _folder(self, commit: str | None, path: str) -> pygit2.Tree | None:
         """Return a folder of a commit; it is read once for all its files, of which there may be thousands."""
