@@ -51,10 +51,7 @@ from forgekit.archives.layout import (
     with_lists,
     with_series,
 )
-from forgekit.archives.records import Page, labelled
-from forgekit.archives.spans import Span, spans_of
-from forgekit.archives.tagger import VALUES
-from forgekit.archives.wording import (
+from forgekit.archives.line_labels import (
     answer_behind,
     as_labelled,
     label_counts,
@@ -62,6 +59,9 @@ from forgekit.archives.wording import (
     noted_before,
     widen,
 )
+from forgekit.archives.records import Page, labelled
+from forgekit.archives.spans import Span, spans_of
+from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
@@ -407,8 +407,8 @@ def _has_more_words(lines: Sequence[str], each: Found, title: str) -> bool:
     for span in (each.words, *each.fields):
         beside = beside.replace(span.text, "", 1)
     parts = (part.strip(_MARKS) for part in re.split(r"[.,;:()|\n]", beside))
-    said = any(_WORD.search(part) and not field_named(part, each.kind) for part in parts)
-    return said or not lists_kind(title, each.kind)
+    more = any(_WORD.search(part) and not field_named(part, each.kind) for part in parts)
+    return more or not lists_kind(title, each.kind)
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:

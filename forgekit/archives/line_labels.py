@@ -1,4 +1,4 @@
-"""What the line of a record that the tagger found says beyond its spans: labels, brackets and arrows on it.
+"""Labels, brackets and arrows on the line of a record that the tagger found, beside its spans.
 
 In: a record with its spans, and its line. Out: its words as far as the line gives them, and fields.
 """
@@ -82,7 +82,7 @@ def _start_of_words(each: Found, line: str) -> int:
 
 def _is_known(label: str) -> bool:
     known = (lists_kind, names_kind, state_of_label, field_named, end_noted)
-    return fact_named(label) is not None or any(says(label, kind) for says in known for kind in "DT")
+    return fact_named(label) is not None or any(meets(label, kind) for meets in known for kind in "DT")
 
 
 def labelled_fields(each: Found, lines: Sequence[str], kind: str) -> dict[str, str]:
