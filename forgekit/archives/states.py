@@ -90,7 +90,7 @@ def _weights() -> Mapping[str, Sequence[Sequence[int]]]:
     return {kind: [next(rows) for _ in names] for kind, names in CLASSES.items()}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16_384)  # a fold asks for the phrases of all archives, twice
 def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
     """Return what a phrase, or else its first clause, says of a decision (D) or thread (T); None if not sure.
 
