@@ -26,6 +26,8 @@ _MARKS = " .*_`"
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
+RELABELLED = ("T", "res")
+"""Tags of spans that a label may make a decision."""
 _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
@@ -36,10 +38,9 @@ def label_counts(lines: Sequence[str]) -> Mapping[str, int]:
 
 
 def as_labelled(span: Span, label: str) -> Span:
-    """Return a span as a decision where the label beside it is one such as `Decision`."""
-    if span.tag not in ("T", "res") or field_named(label, "D") != "text":
-        return span
-    is_decision = names_kind(label, "D") and not names_kind(label, "T")
+    """Return a span of `RELABELLED` as a decision where the label beside it is one such as `Decision`."""
+    is_text = field_named(label, "D") == "text"
+    is_decision = is_text and names_kind(label, "D") and not names_kind(label, "T")
     return replace(span, tag="D", value="") if is_decision else span
 
 

@@ -399,11 +399,10 @@ def _bridged(facts: Facts) -> list[str]:
 
 
 def _names(value: str) -> list[str]:
-    joined = [part for each in items(_ARROWS.sub(",", value)) for part in re.split(rf"\s{_AND}\s", each)]
-    parts = (
-        joined if all(_TAG.fullmatch(_bare_name(part)) for part in joined) else items(_ARROWS.sub(",", value))
-    )
-    return [_bare_name(part) for part in parts if not is_none(part)]
+    parts = items(_ARROWS.sub(",", value))
+    joined = [part for each in parts for part in re.split(rf"\s{_AND}\s", each)]
+    chosen = joined if all(_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
+    return [_bare_name(part) for part in chosen if not is_none(part)]
 
 
 def _lineage_rows(columns: Sequence[str], rows: Iterable[Node]) -> list[str]:

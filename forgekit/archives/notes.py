@@ -370,17 +370,13 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
     rest = leading(part, STATES[kind])[1].strip() if kind in STATES else ""
-    if status and ((len(words) <= 2 and not rest) or references(part)):  # `(new vendor)` is no state
-        return {"status": part}
-    if (
-        kind in STATES
-        and not status
-        and _WRITTEN.search(part)
-        and end_noted(part, kind)
-        and not references(part)
-    ):
-        return {"status": part}
-    return {}
+    names = bool(references(part))
+    if status:
+        is_state = (len(words) <= 2 and not rest) or names  # `(new vendor)` is no state
+    else:
+        is_written = kind in STATES and _WRITTEN.search(part) is not None
+        is_state = is_written and not names and end_noted(part, kind) != ""
+    return {"status": part} if is_state else {}
 
 
 def _labelled(part: str, kind: str) -> dict[str, Any]:

@@ -23,7 +23,9 @@ BITS = 15
 MARGIN = 192
 """How far the best class must lie above the next, times the root of the number of features."""
 _NOTED = 700
-_ENDS = ("superseded", "invalidated", "resolved", "abandoned")
+"""The same for a bracket of a few words."""
+ENDS = ("superseded", "invalidated", "resolved", "abandoned")
+"""The classes by which a record ends."""
 _STOP = re.compile(r"\s*(?:[.:;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
 _LABEL = re.compile(r"\S{1,12}\s?[:\uff1a]\s*")
 _WORDS = 30
@@ -111,7 +113,7 @@ def end_noted(text: str, kind: str) -> str:
     Single words are far from the phrases that were fitted: at `MARGIN` one in ten of any words seems an end.
     """
     found = best(_weights()[kind], text, kind, margin=_NOTED)
-    return found if found in _ENDS else ""
+    return found if found in ENDS else ""
 
 
 def first_clause(text: str) -> str:

@@ -52,6 +52,7 @@ from forgekit.archives.layout import (
     with_series,
 )
 from forgekit.archives.line_labels import (
+    RELABELLED,
     answer_behind,
     as_labelled,
     label_counts,
@@ -81,9 +82,9 @@ _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio"
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
-_UNSAID = (None, DecisionStatus.ACTIVE.value, ThreadStatus.OPEN.value)
 _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 """States that a record may have without a word of its own."""
+_UNSAID = tuple(state and state.value for state in _USUAL)
 _VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
 """What a label names whose words may hold fields of their own."""
 _REFERRING = ("dependencies", "blocked_by")
@@ -134,7 +135,8 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     labels = label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
-    found, facts = grouped([as_labelled(span, _label_beside(page, span)) for span in spans], lines, tables)
+    spans = [as_labelled(s, _label_beside(page, s)) if s.tag in RELABELLED else s for s in spans]
+    found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}

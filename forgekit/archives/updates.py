@@ -22,7 +22,7 @@ from forgekit.archives.claims import (
 )
 from forgekit.archives.document import Node
 from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
-from forgekit.archives.states import new_text, state_said
+from forgekit.archives.states import ENDS, new_text, state_said
 from forgekit.model.archive_record import Update
 from forgekit.model.rules import one_line
 
@@ -33,7 +33,6 @@ _AND_ID = re.compile(
 )
 _BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{ANY_ID})")
 _NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
-_ENDED = {"superseded", "invalidated", "resolved", "abandoned"}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
 _NEAR_START = 24
 """Characters of a line in which the id that it begins with stands, behind marks."""
@@ -128,7 +127,7 @@ def _ids_before(sentence: str) -> tuple[list[str], str]:
         text = text[match.end() :].lstrip(_BEHIND_ID)
         match = _AND_ID.match(ascii_of(text))
     noted = _NOTED.match(ascii_of(text))
-    if noted and (":" in noted[1] or not any(state_said(noted[1], kind) in _ENDED for kind in "DT")):
+    if noted and (":" in noted[1] or not any(state_said(noted[1], kind) in ENDS for kind in "DT")):
         return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
     return ids, bare(text)
 
