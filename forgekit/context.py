@@ -19,7 +19,7 @@ from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import CLOSE, Scored, SearchResult, search
+from forgekit.search import Scored, SearchResult, search
 from forgekit.text.blocks import NOTICE, brief, count, quote
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, format_date
@@ -89,9 +89,7 @@ def load(
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
     rules = find(Kind.CONVENTION, "active") if forge.catalogue.titles(Kind.CONVENTION, limit=1) else []
-    conventions = [
-        one for one in rules if (one.cosine or 0) >= CLOSE or one.named or about(query, one.hit.title)
-    ]
+    conventions = [r for r in rules if r.is_close(query) or r.named or about(query, r.hit.title)]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
     def part(kind: Kind, rows: Sequence[BlockRow], status: str | None = None) -> BlockPart:

@@ -26,6 +26,7 @@ from forgekit.ids import EntityId
 from forgekit.index.catalogue import NAMED_SCORE, Hit, search_registry
 from forgekit.model.entities import Decision
 from forgekit.model.kinds import Kind
+from forgekit.text.words import is_english
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
@@ -40,6 +41,8 @@ COSINE_FLOOR = 0.2
 """Texts farther from the query than this are not about it, and are no hits."""
 CLOSE = 0.5
 """Statements nearer to each other than this are on one subject."""
+_ABOUT = 0.4
+"""An entity nearer to a query than this is about it."""
 SAME = 0.999
 """A vector made anew is as near as this to the one that was kept in half precision."""
 
@@ -74,6 +77,10 @@ class Scored(NamedTuple):
     def named(self) -> bool:
         """Whether the query names it."""
         return self.hit.score >= NAMED_SCORE
+
+    def is_close(self, query: str) -> bool:
+        """Say whether its meaning is that of a query, of which the encoder tells only in English."""
+        return (self.cosine or 0.0) >= _ABOUT and is_english(query)
 
 
 class SearchResult(NamedTuple):

@@ -39,7 +39,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import CLOSE, Scored, search
+from forgekit.search import Scored, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
@@ -178,6 +178,7 @@ _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
 _TURN = re.compile(r"Turn (\d+):")
 _ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
+_UNSURE = "Nothing in the registry is clearly about this; the nearest are:"
 
 
 def _searched(store: AnswerSources, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
@@ -208,7 +209,7 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
         return _decisions(active_first(store.registry, known))[:_MOST]
     found = _found(store, subject)
     of_name = [e for scored, e in found if scored.named]
-    bearing = [e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _searchable(e))]
+    bearing = [e for scored, e in found if scored.is_close(subject) or about(subject, _searchable(e))]
     choosing = [
         e
         for e in bearing
@@ -426,7 +427,10 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
-    hits = {scored.hit.id: scored.hit for scored in _searched(store, subject).hits}
+    ranked = _searched(store, subject).hits
+    hits = {scored.hit.id: scored.hit for scored in ranked}
+    if hits and not any(s.named or s.is_close(subject) or about(subject, _said(store, s)) for s in ranked):
+        found.lines.append(_UNSURE)
     known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
@@ -445,6 +449,12 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     if turns:
         found.turns = turns[0][1]
     return found
+
+
+def _said(store: AnswerSources, scored: Scored) -> str:
+    """Return what an entity says that was found."""
+    entity = store.registry.get(scored.hit.id)
+    return _searchable(entity) if isinstance(entity, Decision) else f"{scored.hit.title} {scored.hit.snippet}"
 
 
 def _stages(store: AnswerSources, known: Iterable[Entity]) -> Mapping[EntityId, str]:

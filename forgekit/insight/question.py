@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from forgekit.text.words import needed, stem, wide, words
+from forgekit.text.words import is_grammar, needed, stem, wide, words
 
 
 class Command(Enum):
@@ -128,7 +128,8 @@ def _terms(text: str) -> Iterable[str]:
     """Return stems, and of a script that sets no blanks the pairs of its characters."""
     for word in words(text):
         if len(word) > 1 and wide().match(word):
-            yield from map("".join, pairwise(word))
+            pairs = ["".join(pair) for pair in pairwise(word)]
+            yield from [pair for pair in pairs if not is_grammar(pair)] or pairs
         else:
             yield stem(word)
 

@@ -14,6 +14,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 _STOP_WORDS = (
@@ -25,9 +26,48 @@ _STOP_WORDS = (
     "where which while who whom why will with won would wouldn you your yours"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Function words of German, French, Spanish, Portuguese, Italian, Dutch, after the lists of snowballstem.org.
+_FOREIGN_LISTS = """
+aber als am an auch auf aus bei bis da damit dann das dass dem den der des die dies diese diesem diesen
+dieser dieses doch du durch ein eine einem einen einer eines er es für gab gibt haben hat hatte hatten ich
+ihr ihre im in ist ja kann kein keine keinen man mehr mit muss nach nicht noch nun nur ob oder ohne sein
+seine sich sie sind so soll sollen sollte über um und uns unser unsere unseren unter viel vom von vor wann
+war waren warum was wegen weil welche welchem welchen welcher welches wem wen wenn wer werden weshalb wie
+wieso wieviel will wir wird wo woher wohin wurde wurden zu zum zur zwischen
+
+ai ait alors après as au aussi aux avant avec avez avons ce cela ces cet cette ceux combien comme comment
+c d dans de depuis des donc dont du elle elles en entre es est et eu eux été étaient était faut il ils j
+je l la laquelle le lequel les lesquels leur leurs lui m ma mais me même mes mon n ne nos notre nous on
+ont ou où par pas plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses
+si son sont sur t ta te tes toi ton tous tout toute très tu un une vos votre vous y
+
+a al algo ante antes como cómo con contra cual cuál cuales cuáles cuando cuándo cuánta cuántas cuánto
+cuántos de del desde donde dónde durante e el él ella ellos en entre era es esa ese eso esta está están
+este esto fue ha había han hasta hay hemos la las le les lo los más me mi muy no nos nuestra nuestro o
+para pero por porque que qué quien quién se ser si sí sin sobre son su sus también te tiene todo un una y
+ya yo
+
+a à ao aos as às até com como da das de do dos e é ela ele eles em entre era essa esse esta está este eu
+foi foram há isso já lhe mais mas me mesmo muito na nas não nem no nos nós nossa nosso num numa o onde os
+ou para pela pelo por porque porquê qual quais quando quanto quantos que quê quem se sem ser seu sua são
+sobre também tem temos todo um uma vai vamos você
+
+a ad agli ai al alla alle anche che chi ci come con cosa cui da dal dalla dei del della delle di dove e è
+ed era gli ha hanno ho i il in io l la le lo loro ma mi nei nel nella nelle no noi non nostra nostro o per
+perché più quale quali quando quanti quanto questa questo se si sia sono stata stato su sul sulla suo tra
+tu tutto un una uno
+
+aan al als bij dan dat de deze die dit door een en er het hij hoe hoeveel hun ik in is ja je kan maar me
+meer met mijn moet na naar niet nog nu of om ons onze ook op over te tegen tot uit van voor waar waarom
+wanneer was wat we welk welke werd wie wij wordt zal ze zich zij zijn zo zonder
+"""
+_FOREIGN_STOP_WORDS = tuple(
+    (frozenset(each.split()), STOP_WORDS.union(each.split())) for each in _FOREIGN_LISTS.split("\n\n")
+)
 
 
 _WORD = re.compile(r"[^\W_]+")
+_BEYOND_LATIN = re.compile("[\u0370-\u1dff\u2c00-\ud7ff]")
 _WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W_\u2e80-\u9fff\uac00-\ud7af]+")
 
 
@@ -46,9 +86,26 @@ def unlike(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
     return one[start : len(one) - end], other[start : len(other) - end]
 
 
+def is_english(text: str) -> bool:
+    """Say whether a text may be English: neither function words nor a letter tell that it is not."""
+    found = {*_WORD.findall(text.casefold())}
+    return _BEYOND_LATIN.search(text) is None and _stop_words(found) is STOP_WORDS
+
+
+def _stop_words(found: AbstractSet[str]) -> frozenset[str]:
+    """Return the stop words of English, and of the language that more of some words are function words of."""
+    most, stop_words = max(len(STOP_WORDS & found), 1), STOP_WORDS
+    for own, and_english in _FOREIGN_STOP_WORDS:
+        if (count := len(own & found)) > most:
+            most, stop_words = count, and_english
+    return stop_words
+
+
 def words(text: str) -> list[str]:
     """Return a text's words that say something, folded, in order, each once."""
-    found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
+    every = _WORD.findall(text.casefold())
+    stop_words = _stop_words({*every})
+    found = (_stem(word) for word in every if word not in stop_words)
     return list(dict.fromkeys(word for word in found if len(word) > 1 or _is_wide(word)))
 
 
@@ -109,6 +166,7 @@ TERM_LIMIT = 48
 """Different words of a query that are asked for."""
 
 _GAP = "\u200b"
+_HIRAGANA = re.compile(f"[\u3041-\u309f{_GAP}]+")
 _UNSPACED_RANGES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # kana
@@ -144,13 +202,19 @@ def readable(indexed_text: str) -> str:
 def match_terms(query: str) -> list[str]:
     """Return the MATCH expression of each significant word of a query."""
     words = _words(query)
-    telling = [word for word in words if word.casefold() not in STOP_WORDS] or words
+    stop_words = _stop_words({word.casefold() for word in words})
+    telling = [w for w in words if w.casefold() not in stop_words and not is_grammar(w)] or words
     return [f'"{word}"' for word in telling[:TERM_LIMIT]]
 
 
 def match_expression(query: str) -> str:
     """Return the MATCH expression of a query; "" when it holds no word at all."""
     return " OR ".join(match_terms(query))
+
+
+def is_grammar(term: str) -> bool:
+    """Say whether a term of Japanese is of hiragana alone, as endings and particles are."""
+    return _HIRAGANA.fullmatch(term) is not None
 
 
 def _words(query: str) -> list[str]:

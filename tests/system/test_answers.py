@@ -160,6 +160,30 @@ def test_a_word_in_common_makes_no_answer(filed: Forge, question: str) -> None:
     assert (given.found, given.data["ids"]) == (False, [])
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Warum ist der Himmel blau?", "Nothing in the registry answers this."),
+        ("Was kostet ein neues Auto?", "Nothing in the registry is clearly about this; the nearest are:"),
+        ("Wie wird der Mitgliedsbeitrag eingezogen?", "- dec_"),
+        ("空はなぜ青いのですか", "Nothing in the registry answers this."),
+        ("屋台は誰が担当しますか", "- dec_"),
+        ("Où est la gare ?", "Nothing in the registry answers this."),
+    ],
+)
+def test_function_words_of_no_language_make_an_answer(repository: Path, question: str, answer: str) -> None:
+    forge = opened(repository)
+    texts = (
+        "Der Mitgliedsbeitrag wird per Lastschrift eingezogen, und ein neues Mitglied zahlt was es kann",
+        "Der Werkraum ist für alle offen",
+        "焼きそばの屋台は青年部が担当する",
+        "地元の青大豆を使う",
+    )
+    for text in texts:
+        decisions.create(forge, text, project="Verein")
+    assert ask(forge, question).text.splitlines()[2].startswith(answer)
+
+
 def test_a_word_of_hex_digits_is_no_id(filed: Forge) -> None:
     known = decision(filed, NEW)
     for digits in (known.id[-12:-8], known.id[:5], known.id[-6:]):
