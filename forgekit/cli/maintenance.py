@@ -385,6 +385,7 @@ def status_line(call: Call) -> None:
 
 def setup(call: Call) -> None:
     """Add forgekit to a coding agent's settings."""
+    from forgekit.hooks.setup import remarks
     from forgekit.hooks.setup import setup as change
 
     root = root_of(click.get_current_context())
@@ -403,6 +404,8 @@ def setup(call: Call) -> None:
                 f"there is no registry in {Path(root or '.').resolve()}, so that hooks there find none; "
                 f"`forgekit -C REGISTRY setup {call['agent']}` names one, `forgekit init` makes one"
             )
+    for remark in () if call["remove"] else remarks(call["agent"], project=call["project"]):
+        console.info(remark)
     if not edits:
         state = "is not in" if call["remove"] else "is already in"
         console.info(f"forgekit {state} the settings of {call['agent']}")

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
@@ -28,6 +29,12 @@ EDITING = "Edit|Write|NotebookEdit"
 _NAMED = re.compile(r'^forgekit -C (?:"(?:[^"\\]|\\.)*"|\S+) ')
 """The beginning of a hook's command that names a registry."""
 _TABLE = "[mcp_servers.forgekit"
+_SHOWN = 40
+"""Characters of a value that an error shows."""
+_BOM = "\ufeff"
+_BESIDE = r"//[^\n]*|/\*.*?\*/"
+_BEYOND_JSON = re.compile(rf'("(?:[^"\\]|\\.)*")|{_BESIDE}|,(?=(?>\s|{_BESIDE})*+[}}\]])', re.DOTALL)
+"""What editors allow in JSON: comments, and a comma after the last item; or a string, as the group."""
 _STARTS = "startup|resume|clear|compact"
 Data = dict[str, Any]
 
@@ -116,14 +123,13 @@ def setup(
 
     Raises FormatError for a file that cannot be read, and then no file is changed.
     """
-    home = Path(env.get("HOME") or Path.home())
+    home = _home(env)
     kept = Path(env.get("XDG_STATE_HOME") or home / ".local" / "state") / "forgekit" / "setup"
-    place = PLACES[agent]
+    style = PLACES[agent].style
     line = ["forgekit", *(("-C", registry) if registry else ())]
     edits = []
-    for target in place.project if project else place.user:
-        path = Path.cwd() / target.path if project else _of_user(agent, target, home, env)
-        before, wanted = _read(path), _wanted(agent, place.style, target, line)
+    for target, path in _targets(agent, env, project=project):
+        before, wanted = _read(path), _wanted(agent, style, target, line)
         after = (_removed if remove else _added)(path, before, wanted)
         if remove and after != before:
             first = _read(kept / _name(path))
@@ -133,12 +139,41 @@ def setup(
             edits.append(Edit(path, before, after))
             if before is not None and not (remove or dry_run) and _removed(path, before, wanted) == before:
                 kept.mkdir(parents=True, exist_ok=True)
-                (kept / _name(path)).write_text(before, encoding="utf-8")
+                (kept / _name(path)).write_text(before, encoding="utf-8", newline="")
     for edit in () if dry_run else edits:
         _write(edit)
         if remove:
             (kept / _name(edit.path)).unlink(missing_ok=True)
     return edits
+
+
+def remarks(agent: str, *, project: bool = False, env: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Yield why the hooks or the server of an agent that was set up may not run."""
+    targets = list(_targets(agent, env, project=project))
+    for what, there in (
+        ("hooks", any(target.hooks for target, _ in targets)),
+        ("MCP server", any(target.servers for target, _ in targets)),
+    ):
+        if not there:
+            whose, other = ("project", "") if project else ("user", " --project")
+            yield f"{agent} gets no {what} for the {whose}; `forgekit setup {agent}{other}` adds that"
+    for target, path in targets:
+        wanted = _wanted(agent, PLACES[agent].style, target, ["forgekit"])
+        servers = _parsed(path, _read(path), wanted).get(target.servers, {})
+        if "forgekit" in servers and not _is_ours(servers["forgekit"], wanted[target.servers]["forgekit"]):
+            yield f"{path} has a server `forgekit` of your own, which stays as it is"
+    if shutil.which("forgekit", path=env.get("PATH")) is None:
+        yield "`forgekit` is not on the PATH, so that the agent cannot run it: install it with pipx or uv"
+
+
+def _targets(agent: str, env: Mapping[str, str], *, project: bool) -> Iterator[tuple[Target, Path]]:
+    """Yield the files of an agent's settings, with their paths."""
+    for target in PLACES[agent].project if project else PLACES[agent].user:
+        yield target, Path.cwd() / target.path if project else _of_user(agent, target, _home(env), env)
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or Path.home())
 
 
 def _of_user(agent: str, target: Target, home: Path, env: Mapping[str, str]) -> Path:
@@ -154,7 +189,7 @@ def _write(edit: Edit) -> None:
     else:
         edit.path.parent.mkdir(parents=True, exist_ok=True)
         part = edit.path.with_name(f"{edit.path.name}.{os.getpid()}")
-        part.write_text(edit.after, encoding="utf-8")
+        part.write_text(edit.after, encoding="utf-8", newline="")
         if edit.before is not None:
             part.chmod(edit.path.stat().st_mode & 0o777)
         part.replace(edit.path.resolve())
@@ -166,7 +201,7 @@ def _name(path: Path) -> str:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode()  # with its line ends
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as e:
@@ -202,25 +237,31 @@ def _hook(style: Style, event: Event, command: list[str]) -> Data:
 
 
 def _added(path: Path, text: str | None, wanted: Data) -> str:
+    data = _parsed(path, text, wanted)
     if path.suffix == ".toml":
-        block = _toml(wanted)
-        known = _parsed_toml(path, text or "").get("mcp_servers", {})
-        return text or "" if "forgekit" in known else f"{text.rstrip()}\n\n{block}" if text else block
-    data = _parsed(path, text)
-    if text is not None and _merged(data, wanted) == data:
-        return text
-    return _dumped(_merged(_without(data, wanted), wanted), text)
+        if "forgekit" in data.get("mcp_servers", {}):
+            return text or ""
+        return text.rstrip() + _as_ended(f"\n\n{_toml(wanted)}", text) if text else _toml(wanted)
+    try:
+        if text is not None and _merged(data, wanted) == data:
+            return text
+        old = _without(data, {key: value for key, value in wanted.items() if key == "hooks"})
+        return _dumped(path, _merged(old, wanted), text, wanted)
+    except TypeError as e:
+        raise _refused(path, str(e), wanted) from None
 
 
 def _removed(path: Path, text: str | None, wanted: Data) -> str | None:
     if text is None:
         return None
+    data = _parsed(path, text, wanted)
+    left = _without(data, wanted)
+    if left == data:
+        return text
     if path.suffix == ".toml":
         rest = "".join(_outside_table(text))
         return rest if rest.strip() else None
-    data = _parsed(path, text)
-    left = _without(data, wanted)
-    return text if left == data else _dumped(left, text) if set(left) - {"version"} else None
+    return _dumped(path, left, text, wanted) if set(left) - {"version"} else None
 
 
 def _outside_table(text: str) -> Iterator[str]:
@@ -233,21 +274,26 @@ def _outside_table(text: str) -> Iterator[str]:
             yield line
 
 
-def _parsed(path: Path, text: str | None) -> Data:
+def _parsed(path: Path, text: str | None, wanted: Data) -> Data:
+    """Return what a file holds."""
+    given = (text or "").removeprefix(_BOM)
     try:
-        data = json.loads(text) if text and text.strip() else {}
+        data = tomllib.loads(given) if path.suffix == ".toml" else json.loads(_plain(given).strip() or "{}")
     except (ValueError, RecursionError) as e:
-        raise FormatError(f"{path}: is no JSON ({e}); correct it, or add the entries yourself") from None
+        raise _refused(path, f"is no {path.suffix[1:].upper()} ({e})", wanted) from None
     if not isinstance(data, dict):
-        raise FormatError(f"{path}: is no JSON object; correct it, or add the entries yourself")
+        raise _refused(path, "is no JSON object", wanted)
     return data
 
 
-def _parsed_toml(path: Path, text: str) -> Data:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as e:
-        raise FormatError(f"{path}: is no TOML ({e}); correct it, or add the entries yourself") from None
+def _plain(text: str) -> str:
+    """Return JSON without what only some programs read."""
+    return _BEYOND_JSON.sub(lambda match: match[1] or "", text)
+
+
+def _refused(path: Path, why: str, wanted: Data) -> FormatError:
+    entries = _toml(wanted) if path.suffix == ".toml" else json.dumps(wanted, indent=2, ensure_ascii=False)
+    return FormatError(f"{path}: {why}; add or remove forgekit's entries yourself:\n{entries}")
 
 
 def _toml(wanted: Data) -> str:
@@ -256,26 +302,49 @@ def _toml(wanted: Data) -> str:
     return f"[{table}.forgekit]\n{rows}"
 
 
-def _dumped(data: Data, text: str | None) -> str:
-    """Return JSON, indented as the text was."""
-    second = (text or "").lstrip("{ \t\r").removeprefix("\n").partition("\n")[0] if text else "  "
+def _dumped(path: Path, data: Data, text: str | None, wanted: Data) -> str:
+    """Return JSON, indented as the text was and with its line ends."""
+    given = (text or "").removeprefix(_BOM)
+    if _plain(given) != given:
+        raise _refused(path, "has comments, which would be lost", wanted)
+    second = given.lstrip("{ \t\r").removeprefix("\n").partition("\n")[0] if given else "  "
     indent = second[: len(second) - len(second.lstrip())] or "  "
-    return json.dumps(data, indent=indent, ensure_ascii=False) + "\n"
+    made = json.dumps(data, indent=indent, ensure_ascii=False) + "\n"
+    return _BOM * (given != (text or "")) + _as_ended(made, text)
+
+
+def _as_ended(made: str, text: str | None) -> str:
+    """Return lines with the ends that those of a text have."""
+    return made.replace("\n", "\r\n") if "\r\n" in (text or "") else made
+
+
+def _is_ours(server: Any, wanted: Data) -> bool:
+    """Return whether a server is the wanted one, whatever registry it names and whatever else it has."""
+    same = {key: server.get(key) for key in wanted} if isinstance(server, dict) else None
+    return bool(_anywhere(same) == _anywhere(wanted))
 
 
 def _merged(data: Any, wanted: Any) -> Any:
-    """Return data with what is wanted in it; what has another value stays as it is."""
-    if isinstance(data, dict) and isinstance(wanted, dict):
+    """Return data with what is wanted in it; what has another value stays as it is.
+
+    Raises TypeError where something else is in the place of an object or a list.
+    """
+    if isinstance(wanted, dict) and "command" in wanted:
+        return data | wanted if _is_ours(data, wanted) else data
+    if isinstance(wanted, (dict, list)) and not isinstance(data, type(wanted)):
+        needed = "an object" if isinstance(wanted, dict) else "a list"
+        raise TypeError(f"has {json.dumps(data, ensure_ascii=False)[:_SHOWN]} where {needed} belongs")
+    if isinstance(wanted, dict):
         more = {key: _merged(data[key], value) if key in data else value for key, value in wanted.items()}
         return {**data, **more}
-    if isinstance(data, list) and isinstance(wanted, list):
-        return [*data, *(each for each in wanted if each not in data)]
-    return data
+    return [*data, *(each for each in wanted if each not in data)] if isinstance(wanted, list) else data
 
 
 def _without(data: Any, wanted: Any) -> Any:
     """Return data without what `_merged` added, and without what is empty then."""
     if isinstance(data, dict) and isinstance(wanted, dict):
+        if "command" in wanted:
+            return {} if _is_ours(data, wanted) else data
         return dict(_left(data, wanted))
     if isinstance(data, list) and isinstance(wanted, list):
         ours = [_anywhere(each) for each in wanted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from forgekit.errors import FormatError
 from forgekit.hooks.agents import AGENTS
-from forgekit.hooks.setup import PLACES, Edit, _merged, _without, setup
+from forgekit.hooks.setup import PLACES, Edit, _merged, _without, remarks, setup
 from forgekit.operations import OF_AGENTS
 
 HOOK = '{"hooks": [{"type": "command", "command": "say é"}]}'
@@ -140,7 +141,7 @@ def test_entries_that_name_a_registry_are_known_whatever_is_named_later(
 @pytest.mark.parametrize(
     ("name", "agent", "text"),
     [
-        (".claude.json", "claude-code", b"{ // a comment\n}"),
+        (".claude.json", "claude-code", b"{ / a comment\n}"),
         (".claude/settings.json", "claude-code", b"[]"),
         (".claude/settings.json", "claude-code", b"\xff"),
         (".codex/config.toml", "codex", b"model = ["),
@@ -154,6 +155,97 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
     with pytest.raises(FormatError, match=str(home / name)):
         done(home, agent)
     assert files(home) == before
+
+
+@pytest.mark.parametrize(("agent", "project"), SCOPES)
+def test_line_ends_and_a_byte_order_mark_stay(home: Path, agent: str, project: bool) -> None:
+    for name in EXISTING:
+        (home / name).write_bytes(b"\xef\xbb\xbf" + (home / name).read_bytes().replace(b"\n", b"\r\n"))
+    before = files(home)
+    for edit in done(home, agent, project=project):
+        if edit.before is not None:
+            data = edit.path.read_bytes()
+            assert data.startswith(b"\xef\xbb\xbf")
+            assert data.count(b"\n") == data.count(b"\r\n") or b"\r\n" not in edit.before.encode()
+    done(home, agent, project=project, remove=True)
+    assert files(home) == before
+
+
+SERVER = json.dumps({"mcpServers": {"forgekit": {"command": "forgekit", "args": ["mcp"]}}}, indent=2)
+UNTOUCHED = "add or remove forgekit's entries yourself"
+
+
+def test_a_file_with_comments_is_left_and_the_entries_are_shown(home: Path) -> None:
+    path = home / ".cursor/mcp.json"
+    path.write_text('{ // mine\n "mcpServers": {}, /* "x", */\n}', encoding="utf-8")
+    before = files(home)
+    with pytest.raises(FormatError) as refused:
+        done(home, "cursor")
+    assert str(refused.value) == f"{path}: has comments, which would be lost; {UNTOUCHED}:\n{SERVER}"
+    assert files(home) == before
+    path.write_text(f"// mine\n{SERVER[:-1]}, // {'/' * 99}\n}}", encoding="utf-8")
+    assert [edit.path.name for edit in done(home, "cursor")] == ["hooks.json"]
+
+
+def test_a_value_where_an_object_belongs_is_named(home: Path) -> None:
+    path = home / ".cursor/mcp.json"
+    path.write_text('{"mcpServers": []}', encoding="utf-8")
+    with pytest.raises(FormatError) as refused:
+        done(home, "cursor")
+    assert str(refused.value) == f"{path}: has [] where an object belongs; {UNTOUCHED}:\n{SERVER}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "text"),
+    [
+        ("claude-code", ".claude.json", '{"mcpServers": {"forgekit": {"command": "mine"}}}'),
+        ("claude-code", ".claude.json", '{"mcpServers": {"forgekit": {"url": "http://localhost:1"}}}'),
+        ("codex", ".codex/config.toml", '[mcp_servers.forgekit]\ncommand = "mine"\n'),
+    ],
+)
+def test_a_server_of_the_users_own_stays_whole(home: Path, agent: str, name: str, text: str) -> None:
+    (home / name).write_text(text, encoding="utf-8")
+    done(home, agent)
+    env = {"HOME": str(home), "PATH": str(_with_forgekit(home))}
+    stays = f"{home / name} has a server `forgekit` of your own, which stays as it is"
+    assert list(remarks(agent, env=env)) == [stays]
+    assert (home / name).read_text() == text
+    done(home, agent, remove=True)
+    assert (home / name).read_text() == text
+
+
+def test_what_a_server_has_besides_stays_with_another_registry(home: Path) -> None:
+    done(home, "claude-code", registry="/a")
+    path = home / ".claude.json"
+    path.write_text(path.read_text().replace('"command"', '"env": {"A": "b"}, "command"'), encoding="utf-8")
+    done(home, "claude-code", registry="/b")
+    assert json.loads(path.read_text())["mcpServers"]["forgekit"] == {
+        "env": {"A": "b"},
+        "command": "forgekit",
+        "args": ["-C", "/b", "mcp"],
+    }
+
+
+def _with_forgekit(home: Path) -> Path:
+    """Return a folder in which there is a `forgekit`."""
+    program = home / ".local" / "bin" / "forgekit"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.touch(mode=0o755)
+    return program.parent
+
+
+def test_what_an_agent_does_not_get_is_said(home: Path) -> None:
+    env = {"HOME": str(home), "PATH": str(_with_forgekit(home))}
+    told = {(agent, scope): list(remarks(agent, project=scope, env=env)) for agent, scope in SCOPES}
+    assert {key: lines for key, lines in told.items() if lines} == {
+        ("codex", True): ["codex gets no MCP server for the project; `forgekit setup codex` adds that"],
+        ("copilot", False): [
+            "copilot gets no hooks for the user; `forgekit setup copilot --project` adds that"
+        ],
+    }
+    assert list(remarks("gemini", env={"HOME": str(home), "PATH": ""})) == [
+        "`forgekit` is not on the PATH, so that the agent cannot run it: install it with pipx or uv"
+    ]
 
 
 JSON = st.recursive(
@@ -174,6 +266,7 @@ def test_adding_twice_is_adding_once(data: dict[str, Any], entries: list[Any]) -
 
 def test_the_command_prints_the_diff(home: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(_with_forgekit(home)), prepend=os.pathsep)
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     [row] = cli("setup", "gemini", "--dry-run", "--json", root=home).json
     assert row["path"] == f"{home}/.gemini/settings.json"
