@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from forgekit.console import count, one_line
@@ -116,9 +117,30 @@ def _is_near(title: str, asked: set[str]) -> bool:
 
 
 def at_edit(forge: Forge, given: HookInput) -> str:
-    """Return what governs the file that an agent is about to change, once per file and session."""
-    notices = (_governing(forge, given, path) for path in _edited(given.data.get("tool_input")))
-    return next(filter(None, notices), "")
+    """Return what governs the files that an agent is about to change, once per file and session."""
+    seen = local_state.notices_of(forge.root, given.session)
+    named = dict.fromkeys(relative(path, given.folder) for path in _edited(given.data.get("tool_input")))
+    files = [path for path in named if path not in seen.files]
+    if not files:
+        return ""
+    with forge.catalogue.held():
+        governed = governing(forge, files)
+        found = forge.catalogue.hits(governed)
+        opposed = _opposed(forge) if found else {}
+    if not found:
+        return ""
+    told = {path for key in found for path in governed[key][0]}
+    local_state.record_notices(forge.root, given.session, seen._replace(files=(*seen.files, *sorted(told))))
+    lines = []
+    for key in sorted(sorted(found, reverse=True), key=lambda key: key not in opposed):
+        names = one_line(", ".join(governed[key][0]))[:_TITLE]
+        word = f"{names} {'is' if len(governed[key][0]) == 1 else 'are'} governed by"
+        lines += _lines(word, Kind.DECISION, [(key, found[key].title)], opposed)
+    if len(lines) > MOST_LINES:
+        names = one_line(" ".join(path for path in files if path in told))[:_PATH]
+        more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {names}"
+        lines = [*lines[: MOST_LINES - 1], more]
+    return "\n".join(lines)
 
 
 def _edited(tool: Any) -> list[str]:
@@ -129,27 +151,6 @@ def _edited(tool: Any) -> list[str]:
     named = [given.get(key) for key in ("file_path", "notebook_path", "path")]
     named += [line.partition(": ")[2].strip() for line in lines if line.startswith(_PATCHED)]
     return [path for path in named if isinstance(path, str) and 0 < len(path) <= _PATH][:_FILES]
-
-
-def _governing(forge: Forge, given: HookInput, path: str) -> str:
-    inside = relative(path, given.folder)
-    seen = local_state.notices_of(forge.root, given.session)
-    if inside in seen.files:
-        return ""
-    with forge.catalogue.held():
-        found = forge.catalogue.hits(governing(forge, [inside]))
-        opposed = _opposed(forge) if found else {}
-    if not found:
-        return ""
-    local_state.record_notices(forge.root, given.session, seen._replace(files=(*seen.files, inside)))
-    rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
-    rows.sort(key=lambda row: row[0] not in opposed)
-    name = one_line(inside)[:_TITLE]
-    lines = _lines(f"{name} is governed by", Kind.DECISION, rows, opposed)
-    if len(lines) > MOST_LINES:
-        more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {name}"
-        lines = [*lines[: MOST_LINES - 1], more]
-    return "\n".join(lines)
 
 
 def at_turn_end(forge: Forge, given: HookInput) -> str:
@@ -194,12 +195,16 @@ def _opposed(forge: Forge) -> Mapping[EntityId, Collection[EntityId]]:
 
 
 def _lines(
-    word: str, kind: Kind, rows: Iterable[tuple[EntityId, str]], opposed: Collection[str] = ()
+    word: str,
+    kind: Kind,
+    rows: Iterable[tuple[EntityId, str]],
+    opposed: Mapping[EntityId, Collection[EntityId]] = MappingProxyType({}),
 ) -> list[str]:
     found = []
     for key, title in rows:
         name = f"{short_id(kind, key)} ({format_date(Instant(timestamp(key)))})"
-        open_ = ", in an open conflict" if key in opposed else ""
+        others = " and ".join(short_id(kind, other) for other in opposed.get(key, ()))
+        open_ = f", in an open conflict with {others}" if others else ""
         found.append(f"- {word} {name}{open_}: “{one_line(title)[:_TITLE]}”")
     return found
 

@@ -95,7 +95,9 @@ def test_a_contradiction_that_was_found_is_marked_until_a_text_changes_or_a_pers
         create(forge, text, project="Nexus")
     assert "in an open conflict" not in started(registry)
     [finding] = findings_of(forge, forge.registry()).conflicts
-    assert started(registry).count(", in an open conflict: “") == 2
+    one, other = (short_id(Kind.DECISION, each.id) for each in (finding.a, finding.b))
+    for side, against in ((one, other), (other, one)):
+        assert re.search(rf"{side} \(\S+\), in an open conflict with {against}: “", started(registry))
     settle(forge, short_id(Kind.CONFLICT, finding.id), "both are used", "dismissed")
     assert "in an open conflict" not in started(registry)
 
@@ -341,6 +343,25 @@ def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
 def test_an_edit_is_known_by_notebook_and_patch_too(told: Path, tool: dict[str, str]) -> None:
     create(Forge.open(told), "Routes have two segments", project="Nexus", governs=["src/**"])
     assert "is governed by dec_" in heard(told, "PreToolUse", tool_input=tool)
+
+
+def test_a_patch_is_told_at_once_what_governs_each_of_its_files(told: Path) -> None:
+    forge = Forge.open(told)
+    for text, patterns in (("Models are frozen", ["api/*"]), ("Files end in a line end", ["api/*", "web/*"])):
+        create(forge, text, project="Nexus", governs=patterns)
+    paths = ("api/models.py", "web/package.json", "a.py", "api/routes.py")
+    patch = {"command": "".join(f"*** Update File: {path}\n" for path in paths)}
+    said = json.loads(heard(told, "PreToolUse", "codex", tool_input=patch))["hookSpecificOutput"]
+    assert [re.sub(r"dec_\w+ \(\S+\)", "X", row) for row in said["additionalContext"].splitlines()] == [
+        "- api/models.py, api/routes.py, web/package.json are governed by X: “Files end in a line end”",
+        "- api/models.py, api/routes.py are governed by X: “Models are frozen”",
+    ]
+    assert heard(told, "PreToolUse", "codex", tool_input=patch) == ""
+    for number in range(4):
+        create(forge, f"Routes have {number} segments", project="Nexus", governs=["*.md"])
+    edits = {"command": "*** Add File: A.md\n*** Delete File: B.md\n"}
+    said = json.loads(heard(told, "PreToolUse", "codex", tool_input=edits))["hookSpecificOutput"]
+    assert said["additionalContext"].splitlines()[2:] == ["- 2 more: forgekit explain A.md B.md"]
 
 
 def test_of_projects_that_differ_in_case_the_one_with_most_in_force_is_told(told: Path) -> None:
