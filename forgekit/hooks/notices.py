@@ -31,7 +31,7 @@ MOST_LINES = 3
 _ROWS = 20
 _TITLE, _PATH = 160, 1_000
 """Characters of a title that are shown, and of a path that is looked at."""
-_NEAR, _LEAST_WORDS = 0.6, 3
+_NEAR, _LEAST_WORDS = 0.5, 3
 """Share and number of a decision's words that a prompt has when it touches the decision."""
 _PATCH, _FILES = 100_000, 20
 """Characters of a patch that are looked at, and files of it."""

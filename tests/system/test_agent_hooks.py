@@ -304,6 +304,28 @@ def test_a_prompt_that_touches_a_decision_is_told_of_it(told: Path) -> None:
     assert heard(inside, "UserPromptSubmit", prompt="why is money kept in whole francs here?") == ""
 
 
+@pytest.mark.parametrize(
+    ("decided", "prompt"),
+    [
+        (
+            "Write audit events to an append-only table in the same transaction",
+            "Write the audit events to a log file instead",
+        ),
+        (
+            "Store all amounts as integer cents, not as binary floats",
+            "Let us keep the amounts as floats, cents confuse",
+        ),
+        ("Show net prices with the note plus VAT", "Show the prices including VAT on the page"),
+    ],
+)
+def test_a_prompt_that_wants_something_else_is_told_what_was_decided(
+    told: Path, decided: str, prompt: str
+) -> None:
+    create(Forge.open(told), decided, project="Nexus")
+    assert heard(told, "UserPromptSubmit", prompt=prompt).endswith(f"): “{decided}”")
+    assert heard(told, "UserPromptSubmit", prompt="Show the amounts of the events in a table") == ""
+
+
 def test_a_prompt_is_told_of_both_sides_of_a_conflict(told: Path) -> None:
     forge = Forge.open(told)
     give(forge)
