@@ -15,7 +15,7 @@ from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
 from forgekit.change import Written, origin_of, subject_of, superseding, typed, word_of, write
-from forgekit.errors import NotFoundError, TransitionError, UsageError
+from forgekit.errors import NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.extraction.statements import TAKES_BACK
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.governing import given_patterns
@@ -135,7 +135,8 @@ def propose(
         priority: of the thread.
         project: a project's name, else the conversation's.
 
-    Raises RuleError for a text that is too long, NotFoundError, UsageError.
+    Raises RuleError for a text that is too long and for that of a decision in force, NotFoundError,
+    UsageError.
     """
     line = typed(text, "the reason")
     bases, governed = (
@@ -167,6 +168,10 @@ def propose(
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
         known = registry.get(candidate.id)
+        same = forge.titled(Kind.DECISION, line, candidate.project_uuid) if proposes.decides else []
+        for each in same if known is None else ():
+            if isinstance(each, Decision) and not each.status.ended:
+                raise RuleError(f"{short_id(each.kind, each.id)} of {origin.project} says the same; use it")
         return [known] if known is not None else [candidate, *origin.beside]
 
     return write(forge, decide, "candidate new", options)

@@ -209,6 +209,12 @@ def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
     )
     assert refused.is_error
     assert refused.content[0].text.startswith("no project answers to 'Halbor'")
+    same = {"text": "the API is REST.", "project": "Nexus"}
+    refused = asked(server, lambda client: client.call_tool("record_decision", same))
+    assert (refused.is_error, refused.content[0].text) == (
+        True,
+        f"{short_id(*known)} of Nexus says the same; use it",
+    )
 
 
 def test_the_setting_allows_writing(forge: Forge) -> None:
