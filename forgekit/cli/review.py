@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _ANSWERS = "y registers, e rewords, m merges, r revises, n rejects, s skips, q ends"
 _OF_CONVENTIONS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+_CONTEXT = 320
+"""Characters of a context in a list."""
 _CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisses, s skips, q ends"
 
 
@@ -203,6 +205,8 @@ def _list(found: list[Waiting], call: Call) -> None:
         title = console.one_line(candidate.candidate)
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
+        if candidate.context:
+            console.data(f"  context: {console.one_line(candidate.context)[:_CONTEXT]}")
         for one in around.alike:
             if item.same is None:
                 state = f"{short_id(one.kind, one.id)}  {one.status.value}"

@@ -63,7 +63,7 @@ _LASTING = ("decision", "instruction", "constraint")
 _NAMES = ("proposal", "rejected", "reason")
 _WHOLE = 0.6
 """A run over this share of a sentence's words is the whole sentence."""
-_FEW, _TELLING = 7, 2
+FEW, _TELLING = 7, 2
 """Words, and words that say something, of a message that may only accept a proposal."""
 TITLE = 200
 _PLACEHOLDER = re.compile(
@@ -471,7 +471,7 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
             said = before[each.start : each.end] if each.family == "proposal" else ""
             if len(said.split()) >= _LEAST_WORDS and _ends_clause(before, each.end):
                 offer = said
-        title = _option(found.text, before) if len(found.text.split()) <= _FEW else ""
+        title = _option(found.text, before) if len(found.text.split()) <= FEW else ""
         if offer and not title:
             title = offer if _only_accepts(text, before.replace(offer, "")) else ""
             why = found.why if title else f"{found.why}; offered before: {one_line(offer)}"
@@ -488,7 +488,7 @@ def _only_accepts(text: str, others: str) -> bool:
     """Say whether a message is a few words which name nothing: no number, and nothing else that was said."""
     own = words(text)
     return (
-        len(text.split()) <= _FEW
+        len(text.split()) <= FEW
         and len(own) <= _TELLING
         and not any(map(str.isdigit, text))
         and not shared(text, others)

@@ -22,7 +22,7 @@ from forgekit.change import subject_of, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
-from forgekit.extraction.statements import Find, StatementReader
+from forgekit.extraction.statements import FEW, Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -65,6 +65,8 @@ _WORD = re.compile(r"\w+")
 _BLANK = re.compile(r"\n[ \t]*\n")
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
+_ANSWERED = 300
+"""Characters of a turn that a few words answer."""
 _NOTE = re.compile(r"\bnte_([0-9a-f]{12})\b")
 _NOTHING = Outcome(commit=None, written=(), deleted=(), diff="", change=Change(subject="ingest"))
 
@@ -412,11 +414,25 @@ def _candidates(
             local_id=local_id or None,
             alternatives_rejected=tuple(dict.fromkeys(rejected)),
             created_at=created,
-            body=with_section(body, "Rationale", redactor.text(find.rationale[:QUOTE_LIMIT])),
+            body=with_section(
+                with_section(body, "Rationale", redactor.text(find.rationale[:QUOTE_LIMIT])),
+                "Context",
+                _answered(find, turns, redactor) if find.turn in typed else "",
+            ),
             status=status,
         )
         found.setdefault(candidate.id, candidate)
     return tuple(found.values())
+
+
+def _answered(find: Find, turns: Iterable[Turn], redactor: _Redactor) -> str:
+    """Return the end of the turn that a few words answer, with its number; "" for more words."""
+    before = [turn for turn in turns if turn.number < find.turn and turn.text.strip()]
+    if not before or find.explicit_id or len(find.text.split()) > FEW:
+        return ""
+    text = " ".join(redactor.text(before[-1].text).split())
+    cut = f"\u2026 {text[-_ANSWERED:].partition(' ')[2]}" if len(text) > _ANSWERED else text
+    return f"Turn {before[-1].number}: {cut}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

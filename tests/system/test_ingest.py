@@ -22,7 +22,15 @@ from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge, WriteOptions
-from forgekit.model.entities import CandidateStatus, Conversation, Proposal, Thread, ThreadStatus, in_order
+from forgekit.model.entities import (
+    CandidateStatus,
+    Conversation,
+    Decision,
+    Proposal,
+    Thread,
+    ThreadStatus,
+    in_order,
+)
 from forgekit.model.graph import same_conversations, trace
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
@@ -325,6 +333,25 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
     assert (best.turn, best.conversation_id) == (2, report.filed[0].conversation.id)
     assert "Postgres" in best.quote
     assert best.why == "read as a decision"
+
+
+def test_a_few_words_of_a_person_come_with_what_they_answer(repository: Path, cli: Cli) -> None:
+    asked = f"{'x' * 400} Some y.\n\nShould errors follow RFC 9457?"
+    turns = (
+        "What about errors?",
+        asked,
+        "Let's do that.",
+        "Noted.",
+        "We decided to keep them for a whole year.",
+    )
+    file(repository, transcript("Alpha", *turns), project="Nexus")
+    few, many = (each.candidate for each in review.waiting(opened(repository)))
+    assert (few.context, many.context) == ("Turn 2: … Some y. Should errors follow RFC 9457?", "")
+    listed = cli("review", "--list", root=repository).out.splitlines()
+    assert listed[2] == "  context: Turn 2: … Some y. Should errors follow RFC 9457?"
+    done = review.answer(opened(repository), review.Answers(approve=frozenset({few.id})))
+    [made] = (each for each in done.entities if isinstance(each, Decision))
+    assert made.context == "Turn 3: Let's do that.\n\nTurn 2: … Some y. Should errors follow RFC 9457?"
 
 
 def test_without_a_reader_of_sentences_records_and_labelled_lists_are_found(
