@@ -429,12 +429,13 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
     ranked = _searched(store, subject).hits
     hits = {scored.hit.id: scored.hit for scored in ranked}
-    if hits and not any(s.named or s.is_close(subject) or about(subject, _said(store, s)) for s in ranked):
-        found.lines.append(_UNSURE)
+    sure = any(s.named or s.is_close(subject) or about(subject, _said(store, s)) for s in ranked)
     known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
+    if known and not sure:
+        found.lines.append(_UNSURE)
     opposed, stages = _opposed(store, _decisions(known)), _stages(store, known)
     for entity in active_first(store.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
@@ -593,7 +594,7 @@ class AnswerBlock:
     """An answer with its sources.
 
     Attributes:
-        found: whether the store holds one.
+        found: whether the store holds one; what is only nearest to the question is none.
     """
 
     text: str
@@ -622,14 +623,15 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
             about.append(f"**Transcript Reference:** {found.turns}")
         about.append(f"**Scope:** {found.scope}")
         text = "\n\n".join([heading, "\n".join(found.lines), "\n".join(about)]) + "\n"
+    known = bool(found.lines) and found.lines[0] != _UNSURE
     data: dict[str, object] = {
         "question": question,
         "command": asked.command.value,
         "subject": asked.subject,
-        "found": bool(found.lines),
+        "found": known,
         "ids": list(dict.fromkeys(found.ids)),
         "sources": list(dict.fromkeys(found.sources)),
         "answer_text": text,
         "notice": "; ".join(store.notices),
     }
-    return AnswerBlock(text=text, data=data, found=bool(found.lines))
+    return AnswerBlock(text=text, data=data, found=known)

@@ -181,7 +181,9 @@ def test_function_words_of_no_language_make_an_answer(repository: Path, question
     )
     for text in texts:
         decisions.create(forge, text, project="Verein")
-    assert ask(forge, question).text.splitlines()[2].startswith(answer)
+    given = ask(forge, question)
+    assert given.text.splitlines()[2].startswith(answer)
+    assert given.found is bool(given.data["found"]) is answer.startswith("- ")
 
 
 def test_a_word_of_hex_digits_is_no_id(filed: Forge) -> None:
