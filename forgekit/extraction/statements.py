@@ -287,7 +287,10 @@ def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[t
 
 
 def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
-    """Return the runs, each with its clause; those of one family that share words are one."""
+    """Return the runs, each with its clause; those of one family that share words are one.
+
+    So are instructions between which there is a semicolon: the second may hold under the first alone.
+    """
     found: list[Run] = []
     last: dict[tuple[int, str], int] = {}
     for each in tagger.runs(turns):
@@ -296,7 +299,12 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
         if not re.search(r"\w", text[run.start : run.end]):
             continue
         number = last.setdefault((run.turn, run.family), len(found))
-        if number < len(found) and run.family in _WIDENED and run.start < found[number].end:
+        joined = number < len(found) and (
+            run.start < found[number].end
+            if run.family in _WIDENED
+            else run.family == "instruction" and text[found[number].end : run.start].strip() == ";"
+        )
+        if joined:
             surer = max(found[number], run, key=lambda one: one.share)
             start, end = min(found[number].start, run.start), max(found[number].end, run.end)
             found[number] = replace(surer, start=start, end=end)

@@ -229,6 +229,13 @@ def test_a_labelled_decision_has_the_labelled_reason_and_alternatives_behind_it(
     ]
 
 
+def test_instructions_with_a_semicolon_between_them_are_one() -> None:
+    parts = ("Never push to main", "open a pull request", "Be brief")
+    turns = talk(f"U: {parts[0]}; {parts[1]}. {parts[2]}; the tests are slow.")
+    found = extract(turns, FakeReader(dict.fromkeys(parts, "std")))
+    assert [one.title for one in found] == ["Never push to main; open a pull request", "Be brief"]
+
+
 def test_what_is_not_probable_enough_is_left_out() -> None:
     turns = talk("U: The van it is!")
     assert extract(turns, FakeReader({"The van it is": "dec"}, share=0.4)) == ()
