@@ -232,7 +232,9 @@ def find_transcript(
         folder = (folder or Path.cwd()).resolve()
         found = transcripts_in(projects / re.sub(r"[^a-zA-Z0-9]", "-", str(folder)))
     if not found:
-        raise NotFoundError("session", session or str(folder), "name its file with --transcript")
+        raise NotFoundError(
+            "session", session or str(folder), "name it with --session, or its file with --transcript"
+        )
     return max(found, key=lambda path: path.stat().st_mtime)
 
 

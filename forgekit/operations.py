@@ -243,7 +243,7 @@ def _ending(verb: str, status: str, summary: str, resolution: str) -> Operation:
         f"thread {verb}",
         summary,
         "forgekit.threads:resolve" if verb == "resolve" else "forgekit.threads:update",
-        (_id("thread"), _RESOLUTION, _CONVERSATION, _AT),
+        (_id("thread"), _RESOLUTION._replace(required=verb == "resolve"), _CONVERSATION, _AT),
         (f'forgekit thread {verb} thr_5a6b7c8d9e0f --resolution "{resolution}"',),
         fixed=() if verb == "resolve" else (("status", status),),
     )
@@ -335,7 +335,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres"',
                 "forgekit review --approve-above 0.9"), "reviewed", writes=True,
             more="On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes "
-            "what was answered. ID is any name of a candidate; `forgekit candidate show ID` shows one."),
+            "what was answered. ID is an id or a part of one; `forgekit candidate show ID` shows one."),
         *_reading("candidate"),
     ),
     *_section(

@@ -225,7 +225,7 @@ def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
     )
 
 
-_OPTION = re.compile(r"`[^`\n]*`|--([a-z][a-z-]*)(?: [A-Z]+\b)?")
+_OPTION = re.compile(r"`[^`\n]*`|--([a-z][a-z-]*)(?: [A-Z]+(?:\.\.[A-Z]+)?\b)?")
 """What is printed as it is, or an option with the name of its value."""
 
 

@@ -44,11 +44,18 @@ def test_a_text_without_a_word_is_no_decision(cli: Cli, registry: Path) -> None:
     assert (ran.code, ran.err) == (1, "forgekit: there is no word in '?!'; say it in words\n")
 
 
-@pytest.mark.parametrize("given", [(), ("--resolution", " ")])
-def test_a_thread_is_resolved_with_words_only(cli: Cli, registry: Path, given: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ((), "forgekit: Missing option '--resolution'.\nSee `forgekit thread resolve --help`.\n"),
+        (("--resolution", " "), "forgekit: how was the thread resolved? give --resolution TEXT\n"),
+    ],
+)
+def test_a_thread_is_resolved_with_words_only(
+    cli: Cli, registry: Path, given: tuple[str, ...], asked: str
+) -> None:
     name = cli("thread", "new", "Which queue?", "--project", "P", root=registry).out.strip()
     ran = cli("thread", "resolve", name, *given)
-    asked = "forgekit: how was the thread resolved? give --resolution TEXT\n"
     assert (ran.code, ran.out, ran.err) == (2, "", asked)
     assert cli("show", name, "--json").json["status"] == "open"
 

@@ -75,7 +75,7 @@ def test_a_session_that_is_not_there_is_said(cli: Cli, home: Path) -> None:
     ran = cli("compaction", "status", root=home)
     assert (ran.code, ran.err) == (
         1,
-        f"forgekit: no session answers to '{home}'; name its file with --transcript\n",
+        f"forgekit: no session answers to '{home}'; name it with --session, or its file with --transcript\n",
     )
     with pytest.raises(NotFoundError):
         find_transcript(None, "../../etc/passwd")

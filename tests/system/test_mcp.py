@@ -284,14 +284,28 @@ def test_a_revision_takes_the_place_of_its_decision(forge: Forge) -> None:
             {"query": "x", "path": "/etc"},
             "('path' was unexpected)",
         ),
-        ("get", {"name": "dec_000000000000"}, "no entity answers to 'dec_000000000000'"),
+        (
+            "get",
+            {"name": "dec_000000000000"},
+            "no entity answers to 'dec_000000000000'; find its id with `forgekit search`",
+        ),
         ("record_decision", {"text": "x y", "tier": 2}, "tier: 2 is greater than the maximum of 1"),
+        ("resolve_thread", {"name": "Which queue?"}, "'resolution' is a required property"),
+        ("explain", {}, "name a file, or two revisions with `diff`"),
+        (
+            "restore_compacted_context",
+            {"session": "none"},
+            (
+                "no session answers to 'none'; name it with `session`, or its file with `--transcript` "
+                "on the command line"
+            ),
+        ),
     ],
 )
 def test_a_call_that_does_not_fit_is_told_why(forge: Forge, name: str, given: Any, said: str) -> None:
     found = called(forge, name, **given)
     assert found.is_error
-    assert said in found.content[0].text
+    assert found.content[0].text.endswith(said)
 
 
 def test_an_agent_is_told_arguments_and_not_how_to_write_a_secret(forge: Forge) -> None:
