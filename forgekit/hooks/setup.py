@@ -101,7 +101,7 @@ class Edit(NamedTuple):
     @property
     def diff(self) -> str:
         """The change as a unified diff."""
-        a, b = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        a, b = ([f"{line}\n" for line in (text or "").splitlines()] for text in (self.before, self.after))
         return "".join(unified_diff(a, b, str(self.path), str(self.path)))
 
 

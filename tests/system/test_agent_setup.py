@@ -171,6 +171,11 @@ def test_line_ends_and_a_byte_order_mark_stay(home: Path, agent: str, project: b
     assert files(home) == before
 
 
+def test_the_diff_shows_lines_whatever_ends_them() -> None:
+    edit = Edit(Path("a"), "x\r\ny", "x\r\nz\r\n")
+    assert edit.diff == "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n"
+
+
 SERVER = json.dumps({"mcpServers": {"forgekit": {"command": "forgekit", "args": ["mcp"]}}}, indent=2)
 UNTOUCHED = "add or remove forgekit's entries yourself"
 
