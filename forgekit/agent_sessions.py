@@ -163,7 +163,9 @@ def block(
         summary = ended[-1].summary if ended else ""
     if ended and (known or len(tasks) == len(last.anchors)):
         own = [anchor for anchor in ended[-1].anchors if anchor.kind is not AnchorKind.TASK]
-        parts = [*ended[:-1], ended[-1]._replace(anchors=(*own, *tasks))]
+        since = [frame for frame in last.frames if not known and (frame.outcome or frame.tools)]
+        merged = ended[-1]._replace(anchors=(*own, *tasks), frames=(*ended[-1].frames, *since))
+        parts = [*ended[:-1], merged]
     else:
         parts = [*ended, last]
     return restored(parts, summary, name=session.name, depth=depth, budget=budget, note=note)

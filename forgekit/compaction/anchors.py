@@ -241,7 +241,7 @@ class _File:
 
 
 class _Fold:
-    """The state of one stretch; the tasks and the last request of the one before go on."""
+    """The state of one stretch; tasks, failures and the last request of the one before go on."""
 
     def __init__(self, before: _Fold | None = None) -> None:
         self.tasks: dict[str, tuple[str, str, int]] = dict(before.tasks) if before else {}
@@ -253,10 +253,10 @@ class _Fold:
         self.fixes: list[Anchor] = []
         going_on = before.frames[-1:] if before else []
         self.frames: list[Frame] = [Frame(turn=frame.turn, goal=frame.goal) for frame in going_on]
-        self.changed: list[str] = []
-        self.passed: list[str] = []
+        self.changed: list[str] = before.changed if before else []
+        self.passed: list[str] = before.passed if before else []
         self.again: set[str] = set()
-        self.failures: dict[str, _Failure] = {}
+        self.failures: dict[str, _Failure] = before.failures if before else {}
         self.answered: _Command | None = None  # by the next change: it failed, and nothing ran since
         self.checks: set[str] = set(before.checks) if before else set()
 
@@ -350,8 +350,8 @@ class _Fold:
             pending.difference_update(shown | silent if printed else shown)
             if not pending:
                 del self.failures[name]
-                known = self.commands[error.text]
-                known.state, known.verifies = "passed", True
+                if known := self.commands.get(error.text):
+                    known.state, known.verifies = "passed", True
                 files = tuple(dict.fromkeys(self.changed[changes:]))
                 between = () if files else tuple(dict.fromkeys(self.passed[ran:]))[-_MOST_BETWEEN:]
                 self.fixes.append(replace(error, turn=turn, files=files, between=between))

@@ -348,3 +348,19 @@ def test_a_session_that_went_on_is_told_what_was_before_the_compaction(cli: Cli,
     assert "`make test` failed, then passed after changes to `a.py`" in block
     assert not any(words in block for words in ("parser", "Ship it"))
     assert "parser.py" in cli("handoff", "--transcript", str(path), root=home).out
+
+
+def test_a_handoff_ends_with_the_last_words_though_nothing_but_words_followed_a_compaction(
+    cli: Cli, home: Path
+) -> None:
+    talk = session("s7")
+    talk.compact("Nothing of it.")
+    path = placed(home, talk, "s7")
+    frame = f'- turn 1: "{RULE}"; calls since: Bash 2 times, Edit 1 times; the last words were: All green.'
+    assert frame in cli("handoff", "--transcript", str(path), root=home).out.splitlines()
+    talk.run("ls")
+    talk.reply("All is done.")
+    placed(home, talk, "s7")
+    assert frame in cli("compaction", "restore", "--transcript", str(path), root=home).out.splitlines()
+    later = f'- turn 1: "{RULE}"; calls since: Bash 1 times; the last words were: All is done.'
+    assert later in cli("handoff", "--transcript", str(path), root=home).out.splitlines()

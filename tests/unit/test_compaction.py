@@ -221,6 +221,21 @@ def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None
     assert (command.text, command.state, command.times) == ("go test", "passed", 2)
 
 
+@pytest.mark.parametrize("then", ["pytest -q tests", "uv run pytest tests"])
+def test_a_failure_before_a_compaction_ends_with_the_pass_after_it(then: str) -> None:
+    talk = Transcript()
+    talk.prompt("Fix the test.")
+    talk.run("pytest tests", "boom", failed=True)
+    talk.edit("/w/a.py")
+    talk.compact("Nothing of it.")
+    talk.edit("/w/b.py")
+    talk.run(then)
+    rows = restored(stretches(events(talk)), "", name="s", depth=Depth.SESSION).splitlines()
+    assert [row for row in rows if "failed" in row] == [
+        "- `pytest tests` failed, then passed after changes to `a.py`, `b.py`, turn 1"
+    ]
+
+
 def test_what_passed_between_a_failure_and_the_pass_is_named_where_no_file_changed() -> None:
     talk = Transcript()
     talk.run("pip install old")
