@@ -30,7 +30,7 @@ class Depth(Enum):
 
 
 TITLES = {
-    AnchorKind.CONSTRAINT: "What holds from then on, in the user's words",
+    AnchorKind.CONSTRAINT: "What the user asked to hold; what they said later may change it",
     AnchorKind.TASK: "Open tasks",
     AnchorKind.DECISION: "Decisions",
     AnchorKind.FILE: "Files changed",
@@ -69,7 +69,7 @@ def restored(
     rest = len(_chosen(stretches, Depth.FULL)) > len(missing)
     said = said_by_turn(missing)
     missing = [
-        anchor for anchor in missing if anchor.kind is not AnchorKind.REQUEST or not said.repeats(anchor)
+        anchor for anchor in missing if anchor.kind is not AnchorKind.REQUEST or not said.holds(anchor, 1)
     ]
     frames = [frame for stretch in stretches for frame in stretch.frames]
     parts = _parts(missing, frames, printed=depth is Depth.FULL)
@@ -90,7 +90,7 @@ def restored(
 
 def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
     """Return the anchors in the order in which a block shows them; of the same one the last."""
-    found: dict[tuple[AnchorKind, str, str], Anchor] = {}
+    found: dict[tuple[AnchorKind, str, str, str], Anchor] = {}
     last = len(stretches) - 1
     for number, stretch in enumerate(stretches):
         for anchor in stretch.anchors:
@@ -98,7 +98,7 @@ def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
                 continue  # the last stretch has those that are open still
             if number < last and depth is Depth.RECENT and anchor.kind not in _LASTING:
                 continue
-            key = anchor.kind, anchor.text, target_of(anchor.command)
+            key = anchor.kind, anchor.text, target_of(anchor.command), anchor.detail
             found.pop(key, None)
             found[key] = anchor
     changed = {anchor.text for anchor in found.values() if anchor.kind is AnchorKind.FILE}

@@ -200,7 +200,7 @@ def test_what_nobody_read_is_read_or_said(cli: Cli, registry: Path, home: Path) 
     talk = Transcript()
     talk.prompt("From now on, sign every commit.")
     placed(home, talk)
-    title = "### What holds from then on, in the user's words (1)"
+    title = "### What the user asked to hold; what they said later may change it (1)"
     assert title in cli("compaction", "restore", "--session", "s1", root=registry).out
     for number in range(30):
         talk.reply(f"Word {number}. " * 20)

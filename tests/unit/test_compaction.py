@@ -566,6 +566,38 @@ def test_what_the_user_said_is_shown_once_and_counts_as_held() -> None:
     assert (one.kinds[AnchorKind.REQUEST].both, one.lost) == (2, ())
 
 
+def test_another_failure_of_a_command_hides_no_earlier_fix() -> None:
+    talk = Transcript()
+    talk.run("pytest", "No module named 'lxml'", failed=True)
+    talk.run("pip install lxml")
+    talk.run("pytest")
+    talk.run("pytest", "page 2 differs", failed=True)
+    rows = restored(stretches(events(talk)), "", name="s").splitlines()
+    assert [row for row in rows if "failed" in row] == [
+        "- `pytest` failed, then passed after `pip install lxml`, turn 0",
+        "- `pytest` failed at last, turn 0",
+    ]
+
+
+def test_a_request_is_shown_where_what_holds_leaves_words_of_it_out() -> None:
+    rule = "It must work offline, without a browser, and add no dependency with a GPL licence."
+    asked = f"Implement the export. {rule}"
+    anchors = (
+        Anchor(kind=AnchorKind.REQUEST, text=asked, turn=1),
+        Anchor(kind=AnchorKind.CONSTRAINT, text=rule, turn=1),
+    )
+    rows = restored([Stretch(anchors=anchors)], "", name="s").splitlines()
+    assert rows[4:] == [
+        "### What the user asked to hold; what they said later may change it (1)",
+        "",
+        f'- turn 1: "{rule}"',
+        "",
+        "### What the user asked for (1)",
+        "",
+        f'- turn 1: "{asked}"',
+    ]
+
+
 def test_a_block_with_room_holds_whole_requests_and_commands() -> None:
     talk = Transcript()
     wish = " ".join(f"word{number}" for number in range(80))
