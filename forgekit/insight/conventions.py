@@ -127,7 +127,8 @@ def lives(
         if each.status is ConventionStatus.ACTIVE:
             uses = [starts[s][1] for s in own | cited if s in starts]
             last = max([*uses, (each.answered_at or 0, EntityId("~"))])
-            unused = sum(start > last for start in by_project.get(each.project_uuid, ()))
+            # Nobody can say which sessions followed a use without a date.
+            unused = sum(start > last for start in by_project.get(each.project_uuid, ())) if last[0] else 0
         found[key] = Life(
             convention=each,
             stage=_stage(each, alike, observed, len(seen), unused),

@@ -206,6 +206,16 @@ def test_a_convention_decays_exactly_after_five_unused_sessions() -> None:
         assert (cited.unused, cited.stage) == (0, Stage.ACTIVE)
 
 
+def test_what_only_a_session_without_a_date_stated_does_not_decay() -> None:
+    undated = replace(session(0), created_at=Instant(0))
+    first = observed(undated, "Use pnpm", 0.9, 1, Instant(0))
+    talks = [undated, *(session(number) for number in range(1, 9))]
+    (life,) = lives([first], talks).values()
+    assert (life.unused, life.stage) == (0, Stage.ACTIVE)
+    (cited,) = lives([with_citation(first, talks[1].id)], talks).values()
+    assert (cited.unused, cited.stage) == (7, Stage.DECAYED)
+
+
 def test_of_two_that_contradict_each_other_the_one_stated_last_stays() -> None:
     talks = [session(number) for number in range(4)]
     tabs = observed(talks[1], "Use tabs", 0.9, 1, talks[1].created_at)
