@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.worktree.local_state import read_json, write_json
+from forgekit.console import one_line
+from forgekit.worktree.local_state import QUEUE, read_json, write_json
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
     from forgekit.hooks.agents import HookInput
 
-FOLDER = "queue"
 _SUFFIX = ".jsonl"
 
 
@@ -43,7 +43,7 @@ def add(forge: Forge, given: HookInput) -> str:
     transcript = transcript_of(given)
     if transcript is None:
         return ""
-    folder = cache_dir(forge.root) / FOLDER
+    folder = cache_dir(forge.root) / QUEUE
     folder.mkdir(parents=True, exist_ok=True)
     row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}
     name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
@@ -76,12 +76,16 @@ def ingest(forge: Forge) -> int:
     from forgekit.transcripts.formats import conversations
 
     forge.catalogue.refresh()
-    noted = sorted((cache_dir(forge.root) / FOLDER).glob("*.json"))
+    noted = sorted((cache_dir(forge.root) / QUEUE).glob("*.json"))
     for note in noted:
         if not (row := read_json(note)):
             continue
         _, project = project_of(forge, Path(row["folder"]))
-        report = file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
+        try:
+            report = file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
+        except Exception as e:
+            write_json(note, row | {"failed": one_line(str(e))[:500]})
+            raise
         if report.conventions:
             contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
         if read_json(note) == row:

@@ -23,9 +23,10 @@ from forgekit.models.choice import find_judge, find_reader
 from forgekit.models.encoder import Missing
 from forgekit.models.shipped import Damaged
 from forgekit.text import frontmatter
+from forgekit.text.blocks import count
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
-from forgekit.worktree import files
+from forgekit.worktree import files, local_state
 from forgekit.worktree.roots import (
     TOPS,
     cache_dir,
@@ -307,6 +308,10 @@ def _judge(root: Path) -> Iterator[Diagnosis]:
 def _agents(root: Path) -> Iterator[Diagnosis]:
     """Report what the hooks of coding agents could not do."""
     try:
+        if failures := local_state.unfiled(root):
+            message = f"{count(len(failures), 'session')} could not be ingested: {failures[-1]}"
+            advice = "mend that; then `forgekit hook claude-code ingest-queued < /dev/null` ingests them"
+            yield Diagnosis("sessions-unfiled", message, advice)
         lines = hook_log(root).read_text(encoding="utf-8", errors="replace").splitlines()
     except (OSError, ForgeError):
         return

@@ -14,6 +14,8 @@ from forgekit.times import Instant
 from forgekit.worktree.roots import cache_dir, sessions_dir
 
 OPENED, MAINTAINED, INJECTED, GONE = "opened.json", "maintain.json", "injected.json", "gone.json"
+QUEUE = "queue"
+"""The folder of the transcripts that wait to be ingested."""
 MOST_OPENED = 5_000
 """Notes that are remembered: those opened last."""
 MOST_INJECTED = 100
@@ -95,6 +97,12 @@ def _hash(path: Path | str) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+def unfiled(root: Path) -> list[str]:
+    """Return why each transcript that hooks noted could not be ingested."""
+    rows = map(read_json, sorted((cache_dir(root) / QUEUE).glob("*.json")))
+    return [str(row["failed"]) for row in rows if "failed" in row]
 
 
 class SessionNotices(NamedTuple):

@@ -30,7 +30,7 @@ from forgekit.forge import Forge
 from forgekit.hooks import agents, compactions, notices, transcript_queue
 from forgekit.model.kinds import Kind, short_id
 from forgekit.threads import create as open_thread
-from forgekit.upkeep.doctor import diagnose
+from forgekit.upkeep.doctor import bad, diagnose
 from forgekit.worktree import local_state
 from forgekit.worktree.roots import cache_dir, hook_log
 
@@ -428,11 +428,39 @@ def test_a_transcript_is_queued_and_ingested_once(
     assert not hook_log(told).exists()
 
 
+def test_a_session_that_could_not_be_ingested_is_told_until_it_is(
+    told: Path, processes: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard(told, "SessionEnd", transcript_path=str(transcript(told.parent)))
+    assert processes
+    assert not started(told).startswith("forgekit could not")
+    with monkeypatch.context() as changed:
+        changed.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        heard(told, agents.INGEST)
+    reason = (
+        "git does not know who you are (no email was given and auto-detection is disabled); run "
+        '`git config --global user.name "Your Name"` and `git config --global user.email you@example.org`'
+    )
+    assert started(told).splitlines()[0] == (
+        f"forgekit could not ingest 1 session: {reason}; `forgekit doctor` says what to do"
+    )
+    assert started(told, source="compact") == ""
+    [noted] = [each for each in bad(diagnose(told)) if each.subject == "sessions-unfiled"]
+    assert (noted.message, noted.advice) == (
+        f"1 session could not be ingested: {reason}",
+        "mend that; then `forgekit hook claude-code ingest-queued < /dev/null` ingests them",
+    )
+    heard(told, agents.INGEST)
+    assert [talk.external_id for talk in Forge.open(told).registry().conversations] == ["s"]
+    assert not started(told).startswith("forgekit could not")
+    assert "sessions-unfiled" not in {each.subject for each in diagnose(told)}
+
+
 def test_a_note_that_another_process_takes_away_is_no_error(
     told: Path, processes: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard(told, "SessionEnd", transcript_path=str(transcript(told.parent)))
-    (note,) = (cache_dir(told) / transcript_queue.FOLDER).iterdir()
+    (note,) = (cache_dir(told) / local_state.QUEUE).iterdir()
 
     def of_the_other(*_: Any) -> tuple[str, str]:
         note.unlink()
@@ -471,7 +499,7 @@ def test_a_queue_that_a_hook_starts_is_ingested_by_another_process(told: Path) -
     shutil.copy(Path(os.environ["HOME"]) / ".gitconfig", told.parent)
     env = os.environ | {"HOME": str(told.parent)}
     subprocess.run(line, input=given, text=True, check=True, cwd=told, env=env)
-    queue = cache_dir(told) / transcript_queue.FOLDER
+    queue = cache_dir(told) / local_state.QUEUE
     end = time.monotonic() + 60
     while list(queue.glob("*.json")) and time.monotonic() < end:
         time.sleep(0.2)
