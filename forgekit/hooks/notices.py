@@ -69,6 +69,9 @@ def at_start(forge: Forge, given: HookInput) -> str:
                         f"forgekit wrote over what was edited between its marks in {target}; "
                         f"`forgekit convention new` keeps it: {' / '.join(lost)}"[:_PATH]
                     )
+                ended = (f"“{one_line(life.convention.title)}” ({life.stage.value})" for life in done.ended)
+                if done.ended:
+                    remarks.append(f"forgekit took out of {target}: {', '.join(ended)}"[:_PATH])
             except ForgeError as e:
                 remarks.append(f"forgekit could not write the conventions: {one_line(str(e))}")
         if compacted:

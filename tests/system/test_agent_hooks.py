@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_transcripts import Transcript
 from fake_judge import give
 from fake_reader import FakeReader
 from guarantees import Level
@@ -25,11 +26,13 @@ from repositories import git
 from forgekit.conflicts import settle
 from forgekit.conventions import create as state_convention
 from forgekit.decisions import create
+from forgekit.filing.conversations import ingest as file_conversations
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.hooks import agents, compactions, notices, transcript_queue
 from forgekit.model.kinds import Kind, short_id
 from forgekit.threads import create as open_thread
+from forgekit.transcripts.formats import conversations
 from forgekit.upkeep.doctor import bad, diagnose
 from forgekit.worktree import local_state
 from forgekit.worktree.roots import cache_dir, hook_log
@@ -165,6 +168,21 @@ def test_conventions_are_written_again_only_after_a_change(
     assert "Write it down" in starts(1)
     memory.write_text(first.replace("Test first", "Test last"), encoding="utf-8")
     assert "`forgekit convention new` keeps it: - Test last (cnv_" in started(told)
+
+
+def test_what_the_start_of_a_session_takes_out_of_the_memory_file_is_named(told: Path) -> None:
+    (told / "forgekit.toml").write_text('schema = 2\ninject = "CLAUDE.md"\n', encoding="utf-8")
+    forge = Forge.open(told)
+    name = state_convention(forge, "Never deploy on Fridays", project="Nexus").entity
+    assert name is not None
+    head = started(told)
+    for number in range(1, 6):
+        talk = Transcript(f"s{number}", f"2030-01-0{number}")
+        talk.prompt("Explain it.")
+        path = talk.write(told.parent / f"s{number}.jsonl")
+        file_conversations(forge, conversations([str(path)], "claude-code"), project="Nexus")
+    assert started(told) == f"forgekit took out of CLAUDE.md: “Never deploy on Fridays” (decayed)\n{head}"
+    assert started(told) == head
 
 
 def test_what_is_injected_survives_whatever_is_lost(told: Path) -> None:
