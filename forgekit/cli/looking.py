@@ -493,6 +493,10 @@ def trace(found: Trace, _: Call) -> None:
             f"[{console.one_line(edge.title)}] {carried} carried, {dropped} dropped"
         )
     if not found.hops:
+        own = same.get(found.conversation, found.conversation)
+        for key in (own, *(key for key, one in same.items() if one == own)):
+            if key != found.conversation:
+                console.info(f"{_conversation(found.registry, key)} is the same conversation")
         console.info(f"{short_id(Kind.CONVERSATION, found.conversation)} is joined to no other conversation")
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from agent_transcripts import Transcript
 from claude_export import message
 from cli_runner import Cli
 from repositories import git
@@ -237,3 +238,25 @@ def test_a_note_whose_file_is_gone_is_named_once(cli: Cli, tmp_path: Path) -> No
     (again,) = cli("ingest", "notes", str(folder)).err.splitlines()
     assert again == first[-1]
     assert "1 unchanged, 1 gone" in again
+
+
+def test_a_trace_names_the_compaction_that_is_the_same_conversation(
+    registry: Path, cli: Cli, tmp_path: Path
+) -> None:
+    talk = Transcript("s1")
+    talk.prompt("Add the export.")
+    talk.compact("This session is being continued from a previous conversation that ran out of context.")
+    path = talk.write(tmp_path / "s1.jsonl")
+    assert cli("ingest", "claude-code", str(path), "--project", "Nexus", root=registry).code == 0
+    rows = cli("conversation", "list").out.splitlines()
+    compaction, session = sorted(
+        (row.split("\t") for row in rows), key=lambda row: "compaction" not in row[2]
+    )
+    assert cli("trace", session[0]).err.splitlines() == [
+        f"{compaction[0]} {compaction[2]} is the same conversation",
+        f"{session[0]} is joined to no other conversation",
+    ]
+    assert cli("trace", compaction[0]).err.splitlines() == [
+        f"{session[0]} {session[2]} is the same conversation",
+        f"{compaction[0]} is joined to no other conversation",
+    ]
