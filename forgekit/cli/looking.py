@@ -124,7 +124,7 @@ def convention_status(found: Lives, _: Call) -> None:
     lines = {stage: f"{number:,}" for stage, number in shown["stages"].items()}
     lines["observations"] = f"{shown['observations']:,}"
     lines["injected"] = f"at most {shown['most']}; {len(shown['left_out']):,} left out"
-    lines["turns without a correction"] = "  ".join(f"{share:.0%}" for share in shown["rewards"])
+    lines["turns that state no convention"] = "  ".join(f"{share:.0%}" for share in shown["rewards"])
     if shown["ready"]:
         lines["next"] = f"`forgekit review`: {', '.join(shown['ready'])}"
     console.fields({key: value for key, value in lines.items() if value})
