@@ -16,7 +16,8 @@ A history of SpecStory names its session in a comment, and each label opens a tu
 Its tool calls are `<tool-use>` blocks, in older files `<details>` below `Tool use: **name**`. Thinking is
 left out; where nothing closes it, it counts as text. A tool's output may quote such a history, so a block
 ends at the last line of the turn that closes one. What the agent's program wrote in the user's place is a
-tool call named `command`, with no text beside it.
+tool call named `command`, with no text beside it. A turn below a label that says more is left out, with a
+warning.
 """
 
 from __future__ import annotations
@@ -82,12 +83,15 @@ _FEWEST = 4
 _JSON = re.compile(rb"\s*[\[{]\s*[\[\]{}\"]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _SESSION = re.compile(r"<!-- [^<>]{1,60} Session ([\w-]{1,100}) \(([^()]{1,40})\) -->")
-_LABEL = re.compile(r"_\*\*(?:(User)|Agent|Assistant)(?: - [^()*]{1,60})?(?: \(([^()]{0,200})\))?\*\*_")
+_LABEL = re.compile(r"_\*\*(?:(User)|Agent|Assistant)( - sidechain)?(?: \(([^()]{0,200})\))?\*\*_")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z")
+_OTHER_LABEL = re.compile(
+    rf"_\*\*(?:(?:User|Agent|Assistant) - [^*]{{1,60}}|[^*]{{1,200}}{_TIME.pattern}[^*]{{0,200}})\*\*_"
+)
+"""A line that is written as a label, and says more than one does."""
 _TOOL = re.compile(r'<tool-use [^<>]{0,200}data-tool-name="([^"<>]{0,200})"')
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*]{1,200})\*\*")
 _CLOSES = ("</details></tool-use>", "</tool-use>")
-_SIDE = " - sidechain"
 
 Label = tuple[int, re.Match[str]]
 """The place of a line, and the match of the label in it."""
@@ -138,22 +142,27 @@ def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation |
     """
     lines = lines_of(stream)
     labels = list(_story_labels(lines))
-    if not labels:
+    others = [(place, label[0]) for place, label in labels if label.re is _OTHER_LABEL]
+    if len(others) == len(labels):
         raise FormatError("no line of this SpecStory history names a speaker")
     head = lines[: labels[0][0]]
     session = next((found for line in head if (found := _SESSION.fullmatch(line.strip()))), None)
     heading = next((line for line in head if line.startswith("# ")), "")
     turns: list[Turn] = []
     for place, label, below in _sections(lines, labels):
-        if _SIDE not in label[0]:
+        if label.re is _LABEL and not label[2]:
             turns.append(_story_turn(label, below, len(turns) + 1, place + 1))
+    if others:
+        (place, first), number = others[0], len(others)
+        message = f"turns left out whose labels are not known: {number}; the first is {line_of(first)}"
+        yield problem("unknown-label", message, place + 1)
     yield conversation_of(
         "specstory",
         turns,
         instant_of(session[2]) if session else None,
         external_id=session[1] if session else "",
         title=line_of(_TIME.sub("", heading[2:]).replace("()", "")),
-        branches_left=len(labels) - len(turns),
+        branches_left=len(labels) - len(turns) - len(others),
     )
 
 
@@ -266,13 +275,15 @@ def _story_labels(lines: list[str]) -> Iterator[Label]:
             inside = True
         if line.strip() in _CLOSES:
             inside = False
-        elif not inside and (label := _LABEL.fullmatch(line.rstrip())):
+        elif not inside and (
+            label := _LABEL.fullmatch(line.rstrip()) or _OTHER_LABEL.fullmatch(line.rstrip())
+        ):
             yield place, label
 
 
 def _story_turn(label: re.Match[str], lines: list[str], number: int, line: int) -> Turn:
     user = label[1] is not None
-    time = _TIME.search(label[2] or "")
+    time = _TIME.search(label[3] or "")
     text, tools = (_trimmed(lines), []) if user else _without_tools(lines)
     if user and from_the_program(text):
         text, tools = "", ["command"]

@@ -171,6 +171,21 @@ def test_a_history_is_read_label_by_label() -> None:
     assert talk.turns[3].time == parse_instant("2026-01-12 15:09Z")
 
 
+def test_a_turn_under_an_unknown_label_is_left_out_with_a_warning() -> None:
+    labels = (
+        "_**User - queued, not sent (2026-01-12 15:08:50Z)**_",
+        "_**Agent (x) (2026-01-12 15:09:50Z)**_",
+        "_**User - draft**_",
+    )
+    turns = "".join(f"{label}\n\nTake Kafka.\n\n" for label in labels)
+    story = STORY.replace("_**Assistant (default)**_", f"{turns}_**Assistant (default)**_")
+    warning, talk = of(story)
+    assert isinstance(warning, Problem)
+    assert str(warning) == f"given:43: turns left out whose labels are not known: 3; the first is {labels[0]}"
+    assert isinstance(talk, ImportedConversation)
+    assert (said(talk), talk.branches_left) == (said(one(STORY)), 1)
+
+
 def test_an_old_tool_line_without_its_output_is_one_line() -> None:
     head, _, tail = STORY.partition("Tool use: **search**\n\n<details>")
     talk = one(f"{head}Tool use: **list**\n\nNothing there.\n\nTool use: **search**\n\n<details>{tail}")
