@@ -58,7 +58,7 @@ LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
-_LEAST_ALIKE, _ALIKE, _NEVER_ALIKE = 0.3, 0.6, 2.0
+_LEAST_ALIKE, _ALIKE, _MOST_ALIKE, _NEVER_ALIKE = 0.3, 0.7, 0.8, 2.0
 """How like two texts under one id must be to be of one record: where others are, and where none is known."""
 
 
@@ -270,6 +270,7 @@ class _Fold:
         self.dependencies: list[Reference] = []
         self.blockers: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
+        self.most_like: dict[str, EntityId] = {}
         self.revising: dict[str, list[str]] = {}
         self.active: set[str] = set()
         self.waiting = {archive.id for archive, _ in self.ancestry.waiting}
@@ -293,6 +294,7 @@ class _Fold:
         own = self.own[archive.id] = {}
         parents = self.ancestry.parents[archive.id]
         lineage = [self.visible[parent.id] for parent in parents if parent.id in self.visible]
+        self.find_most_like(archive, (*text.carried, *text.decisions, *text.threads))
         for record in text.carried:
             carried = statement(record.text)
             entity = self.match(archive, self.decisions, record, carried, lineage, inherited=True)
@@ -333,7 +335,25 @@ class _Fold:
 
     def words_of(self, record: DecisionRecord | ThreadRecord, lineage: Iterable[LocalIds]) -> str:
         """Return the words that a parent has under a record's id, "" where it has none."""
-        return self.index_of(record).texts.get(_held(lineage, record.local_id), "")
+        return self.index_of(record).texts.get(self.held(record, lineage), "")
+
+    def held(self, record: DecisionRecord | ThreadRecord, lineage: Iterable[LocalIds]) -> EntityId:
+        """Return what the nearest ancestor calls by a record's id; without an id, what is most like it."""
+        made = record.number == ""
+        return self.most_like.get(record.local_id, EntityId("")) if made else _held(lineage, record.local_id)
+
+    def find_most_like(self, archive: Archive, records: Iterable[DecisionRecord | ThreadRecord]) -> None:
+        """Find which record of a parent each record without an id is about: its place tells nothing of that."""
+        self.most_like = {}
+        parents = self.ancestry.parents[archive.id]
+        known = {entity for parent in parents for entity in self.own.get(parent.id, {}).values()}
+        for record in records:
+            if record.number == "":
+                texts, text = self.index_of(record).texts, _made(archive, record)[1]
+                found = [(likeness(texts[e], text), e) for e in known & texts.keys()]
+                share, entity = max(found, default=(0.0, EntityId("")))
+                if share >= _MOST_ALIKE:
+                    self.most_like[record.local_id] = entity
 
     def add_statement(
         self, archive: Archive, entities: _Entities[R], record: R, lineage: Sequence[LocalIds]
@@ -398,7 +418,7 @@ class _Fold:
     def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
         """Return a record under a parent's id whose text says what became of that one, as saying so."""
         kind, index = _kind_of(record), self.index_of(record)
-        held = _held(lineage, record.local_id) or index.named(record.entity) or EntityId("")
+        held = self.held(record, lineage) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
         if not (own and known) or text == record.local_id or abbreviates(known, text):
@@ -480,7 +500,7 @@ class _Fold:
         index, text = self.decisions.index, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
-            held = _held(lineage, record.local_id)
+            held = self.held(record, lineage)
             old = self.words_of(record, lineage)
             # An archive that goes on with its parent's ids, and gives one other words and fields, means it.
             alike = 0.0 if alike == _LEAST_ALIKE and _has_fields(record) else alike
@@ -502,7 +522,8 @@ class _Fold:
         message = f"{record.local_id} has other words here, which were registered as its new version"
         self.note(archive, record.line, "reworded", message)
         status = None if revised else record.status
-        revises = tuple(dict.fromkeys((*record.revises, record.local_id)))
+        name = short_id(Kind.DECISION, named) if record.number == "" else record.local_id
+        revises = tuple(dict.fromkeys((*record.revises, name)))
         new = replace(record, entity=None, status=status, revises=revises)
         silent = {
             name: value
@@ -544,12 +565,21 @@ class _Fold:
     ) -> EntityId | None:
         """Return the known entity that a record is about, or None."""
         source = self.archive_named(archive, record.inherited_from)
-        revises_itself = record.local_id in getattr(record, "revises", ())  # a thread revises nothing
+        if source:
+            lineage = [self.visible[source.id], *lineage]
+        held = self.held(record, lineage)
+        if record.number == "":
+            lineage = [{key_of(record.local_id): held}, *lineage]
+        # A thread revises nothing.
+        revises_itself = not {record.local_id, short_id(Kind.DECISION, held)}.isdisjoint(
+            getattr(record, "revises", ())
+        )
+        has_id = record.number != "" or held
         return entities.index.match(
             text,
             project=archive.project_uuid,
-            lineage=[self.visible[source.id], *lineage] if source else lineage,
-            local_id="" if revises_itself else record.local_id,
+            lineage=lineage,
+            local_id=record.local_id if has_id and not revises_itself else "",
             inherited=inherited or record.scope is Scope.INHERITED,
             short=record.entity,
         )

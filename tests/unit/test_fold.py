@@ -258,6 +258,32 @@ def test_an_entity_has_the_number_of_its_list_for_a_local_id() -> None:
     assert [the_thread(found, said, local).local_id for local in ("OT001", "OT002")] == ["7", None]
 
 
+def test_records_without_ids_meet_by_their_words_and_not_by_their_place() -> None:
+    first = archive(
+        "ONE",
+        "2026-01-01",
+        decision("OD001", "Serve soup on Monday", number=""),
+        decision("OD002", "Serve bread with the soup", number=""),
+        thread("OT001", "Who cooks the soup on Monday?", number=""),
+    )
+    second = archive(
+        "TWO",
+        "2026-02-01",
+        decision("OD001", "Serve bread with all the soup", number=""),
+        decision("OD002", "Serve tea with the cake", number=""),
+        thread("OT001", "Who cooks the cake on Friday?", number="", status=ThreadStatus.RESOLVED),
+        thread("OT002", "Who cooks the soup on Mondays?", number=""),
+        inherits_from=("ONE",),
+    )
+    found = fold([first, second])
+    assert entity(found, first, "OT001") == entity(found, second, "OT002")
+    assert the_thread(found, first, "OT001").status is ThreadStatus.OPEN
+    old, new = the_decision(found, first, "OD002"), the_decision(found, second, "OD001")
+    assert (old.status, old.superseded_by) == (DecisionStatus.REVISED, new.id)
+    others = the_decision(found, first, "OD001"), the_decision(found, second, "OD002")
+    assert [each.status.value for each in others] == ["active", "active"]
+
+
 def test_a_cycle_of_parents_ends() -> None:
     one = archive("ONE", "2026-03-10", decision("D001", "Keys"), inherits_from=("TWO",))
     two = archive("TWO", "2026-03-11", decision("D001", "Amounts"), inherits_from=("ONE",))
