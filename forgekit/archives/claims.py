@@ -457,10 +457,21 @@ def make_claim(
             if converted is not None:
                 claim.values[target] = converted
     _take_new_words(claim, bare(flat(raw.get("status", ""))))
+    if claim.kind == "T" and "status" not in claim.values and (answer := claim.values.get("resolution")):
+        claim.values["status"] = _state_of_answer(answer)
     if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
     claims.append(claim)
     return claim
+
+
+def _state_of_answer(answer: str) -> ThreadStatus:
+    """Return the state of a thread that has an answer: resolved, unless that is such as `pending`."""
+    said = parse_thread_status(answer)[0]
+    is_open = said is ThreadStatus.OPEN or (
+        said is None and state_said(re.split(r"[,;:.]", answer, maxsplit=1)[0], "T") in ("open", "blocked")
+    )
+    return ThreadStatus.OPEN if is_open else ThreadStatus.RESOLVED
 
 
 def _take_new_words(claim: Claim, state: str) -> None:
@@ -648,8 +659,8 @@ def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionSta
     elif status is None and meaning is not None:
         in_force = meaning in ("revised", "reinstated")
         status = DecisionStatus.ACTIVE if in_force else DecisionStatus(meaning)
-    if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
-        claim.values["superseded_by"] = ids[0]
+    if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED):
+        claim.values |= {"superseded_by": ids[0]} if ids else {"superseded_by words": text}
     elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
         claim.values["revises"] = old
     return status
@@ -778,7 +789,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "governs": lambda claim, _target, value: _paths(claim, value),
     "dependencies": _named,
     "revises": _named,
-    "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
+    "superseded_by": lambda claim, target, value: next(iter(_named(claim, target, value)), None),
     "blocked_by": _blockers,
     "content": lambda _claim, _target, value: text_of(value) or None,
     "resolution": _answer,
@@ -813,6 +824,8 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
 def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
     """Write each reference as its record writes its id; words that name no record are kept in the text."""
     names = {key_of(claim.local_id): claim.local_id for claim in merged}
+    texts = ((claim, _words_alone(_key(claim))) for claim in merged)
+    titles = {(claim.kind, text): claim.local_id for claim, text in texts if " " in text.strip()}
     known, numbers = set(names.values()), dict[tuple[str, str], str]()
     series = {}
     for claim in merged:
@@ -830,7 +843,8 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
                 if ":" in each or each in known or _is_ours(each) or _goes_on(each, claim.kind, series)
             ]
             words = claim.values.pop(f"{name} words", "")
-            kept = kept or [names[key] for key in keys_in(words, names) if names[key] != claim.local_id]
+            by_id = [names[key] for key in keys_in(words, names) if names[key] != claim.local_id]
+            kept = kept or by_id or _titled(words, claim, titles)
             if words and not kept:
                 _keep(claim, name.capitalize(), words)
                 message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
@@ -842,8 +856,21 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
                 claim.values["waits_for"] = tuple(parts)
             if name in claim.values or kept:
                 claim.values[name] = tuple(dict.fromkeys(kept))
-        if successor := claim.values.get("superseded_by"):
-            claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)
+        words, successor = claim.values.pop("superseded_by words", ""), claim.values.get("superseded_by")
+        successors = [_resolve(successor, claim.kind, names, numbers)] if successor else []
+        for named in successors or _titled(words, claim, titles)[:1]:
+            claim.values["superseded_by"] = named
+
+
+def _titled(words: str, claim: Claim, titles: Mapping[tuple[str, str], str]) -> list[str]:
+    """Return the ids of the other records of a claim's kind whose whole texts some words hold."""
+    held = _words_alone(match_key(words))
+    found = (name for (kind, text), name in titles.items() if kind == claim.kind and text in held)
+    return [name for name in found if name != claim.local_id]
+
+
+def _words_alone(text: str) -> str:
+    return " ".join(("", *re.findall(r"[^\W_]+", text), ""))
 
 
 def _adds_words(part: str, spellings: Collection[str]) -> bool:

@@ -343,7 +343,7 @@ class _Fold:
         return self.most_like.get(record.local_id, EntityId("")) if made else _held(lineage, record.local_id)
 
     def find_most_like(self, archive: Archive, records: Iterable[DecisionRecord | ThreadRecord]) -> None:
-        """Find which record of a parent each record without an id is about: its place tells nothing of that."""
+        """Find the record of a parent that each record without an id is about, by its words alone."""
         self.most_like = {}
         parents = self.ancestry.parents[archive.id]
         known = {entity for parent in parents for entity in self.own.get(parent.id, {}).values()}

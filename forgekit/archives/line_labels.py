@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
-from forgekit.archives.claims import key_of
+from forgekit.archives.claims import key_of, references
 from forgekit.archives.grouping import Found
 from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
 from forgekit.archives.notes import fields_of_note, split_labels
@@ -23,11 +24,22 @@ _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _MARKS = " .*_`"
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
 RELABELLED = ("T", "res")
 """Tags of spans that a label may make a decision."""
+_TAGS = {
+    "rationale": "why",
+    "alternatives": "alt",
+    "dependencies": "dep",
+    "superseded_by": "by",
+    "revises": "rev",
+    "blocked_by": "blk",
+    "resolution": "res",
+}
+"""Tags of fields whose values are words or names."""
 _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
@@ -98,6 +110,29 @@ def labelled_fields(each: Found, lines: Sequence[str], kind: str) -> dict[str, s
         if read and len(values) == len(read):
             found[name] = joint.join(values)
     return found
+
+
+def take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
+    """Give a record's fields the values of known labels that the tagger took for something else.
+
+    Such a label begins a line, or a sentence behind the record's words. An answer is not divided.
+    """
+    for number in sorted({span.line for span in (each.words, *each.fields)}):
+        line, words = lines[number - 1], each.words
+        behind = words.column + len(words.text)
+        at = behind if number == words.line else len(line) - len(_ITEM_HEAD.sub("", line, count=1))
+        lead, pairs = split_labels(line[at:], kind) if line.lstrip()[:1] != "|" else ("", [])
+        for name, value in pairs if number == words.line or not lead.strip(" :*_") else ():
+            tag, text = _TAGS.get(name, ""), _SENTENCE.split(value, maxsplit=1)[0]
+            at = max(line.find(value, at), at)
+            inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
+            inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_MARKS)]
+            is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
+            is_cut = is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            if tag and (is_cut or all(span.tag != tag for span in inside)):
+                near = inside[0] if inside else replace(words, value="", line=number, last=number)
+                span = replace(near, tag=tag, text=text.rstrip(_MARKS), column=at, margin=inf)
+                each.fields = [*(span for span in each.fields if span not in inside), span]
 
 
 def answer_behind(each: Found, line: str) -> str:

@@ -458,7 +458,7 @@ class Reader:
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
         given.pop("local_id", None)
-        if kind in above.states:
+        if kind in above.states and not (above.states[kind] is ThreadStatus.OPEN and "resolution" in given):
             given.setdefault("status", above.states[kind].value)
         make_claim(found, local_id, given, line, above.family, kind=kind)
 
@@ -715,7 +715,7 @@ def number_records(found: ClaimList) -> None:
         used.add(f"O{kind}{wanted:03d}")
         words = one_line(title.replace("**", ""))
         raw = (
-            ({"status": "open"} if kind == "T" else {})
+            ({"status": "open"} if kind == "T" and "resolution" not in given else {})
             | dict(given)
             | {"text": words}
             | {"number": str(number).strip() if wanted == given_number else ""}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from itertools import takewhile
@@ -58,6 +59,7 @@ from forgekit.archives.line_labels import (
     label_counts,
     labelled_fields,
     noted_before,
+    take_labelled,
     widen,
 )
 from forgekit.archives.records import Page, labelled
@@ -121,6 +123,7 @@ _ARTIFACT = re.compile(r"A-?\d{3}")
 _LOOK_BELOW = 60  # lines that are looked at below a record
 _NOUNS = {"D": "decision", "T": "thread"}
 _WORDS = re.compile(r"[^\W_]+")
+_FROM_NUMBER = re.compile(r"\d.*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
@@ -144,6 +147,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
+        take_labelled(each, lines, _kind_of(each))
         each.fields = [_meant(page, span, each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
@@ -567,7 +571,7 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
     for span in each.all("prio")[:1] if kind == "T" else ():
         raw["priority"] = span.text if parse_priority(span.text) else span.value
     for tag, name in (("by", "superseded_by"), ("rev", "revises")):
-        named = [one for span in each.all(tag) for one in _named(span)]
+        named = [one for span in each.all(tag) for one in _named(span) or [span.text]]
         raw |= {name: ", ".join(named)} if named else {}
     if status := _status(each, kind):
         raw["status"] = status
@@ -585,12 +589,13 @@ def _parts(span: Span) -> Sequence[str]:
 
 def _tier(span: Span) -> str:
     """Return a tier that can be read: as it is written, else what its words seem to mean."""
-    try:
-        parse_tier(span.text)
-    except ValueError:
-        sure = leading(span.text, CONFIDENCE)[0]
-        return span.value if sure is None else str(sure)
-    return span.text
+    number = _FROM_NUMBER.search(span.text)
+    for words in filter(None, (span.text, number and number.group())):
+        with suppress(ValueError):
+            parse_tier(words)
+            return words
+    sure = leading(span.text, CONFIDENCE)[0]
+    return span.value if sure is None else str(sure)
 
 
 def _status(each: Found, kind: str) -> str:

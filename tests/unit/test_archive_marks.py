@@ -74,3 +74,53 @@ def test_a_thread_waits_for_threads_and_for_what_words_say(
 )
 def test_a_list_is_split_outside_of_brackets(value: str, found: tuple[str, ...]) -> None:
     assert items(value) == found
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [("Ann", "resolved"), ("nobody, it depends on the weather", "resolved"), ("pending", "open")],
+)
+def test_an_answer_resolves_a_thread_and_is_whole(answer: str, status: str) -> None:
+    lines = f"### T4: Who cooks?\n- **Resolution:** {answer}\n"
+    (thread,) = read_archive(f"## Threads\n\n{lines}").threads
+    assert (thread.title, thread.status.value, thread.resolution) == ("Who cooks?", status, answer)
+
+
+def test_an_answer_without_a_known_id_is_not_divided() -> None:
+    text = (
+        "**RESOLVED**\n\nQuestion 3\n: Who pays for it?\n: *Answer:* the fund, because there is a referral\n"
+    )
+    (thread,) = read_archive(text).threads
+    assert thread.resolution == "the fund, because there is a referral"
+
+
+def test_a_label_behind_the_words_outranks_what_they_seem_to_be() -> None:
+    lines = (
+        "Decision 1. No bonfires. Confidence: 0.95. Replaces: Decision 3.",
+        "Decision 2. Paint the gate. Rejected: fifty pounds.",
+        "Decision 3. Bonfires in October. Confidence: high.",
+    )
+    first, second, _ = read_archive("Decisions\n\n" + "\n".join(lines)).decisions
+    assert (first.revises, first.dependencies, first.tier) == (("Decision 3",), None, 0.95)
+    assert (second.alternatives, second.tier) == (("fifty pounds",), None)
+
+
+@pytest.mark.parametrize(("words", "tier"), [("confidence 0.31", 0.31), ("confidence 62%", 0.62)])
+def test_a_number_within_a_bracket_is_the_tier(words: str, tier: float) -> None:
+    (decision,) = read_archive(f"## Decisions\n\n- Keep logs for thirty days ({words})\n").decisions
+    assert decision.tier == tier
+
+
+@pytest.mark.parametrize(
+    ("field", "found"),
+    [
+        ("Depends on: Water by hose", (("D2",), None)),
+        ("Superseded by: Water by hose.", (None, "D2")),
+        ('Status: superseded by "Water by hose"', (None, "D2")),
+    ],
+)
+def test_a_reference_may_be_the_whole_words_of_a_record(
+    field: str, found: tuple[tuple[str, ...] | None, str | None]
+) -> None:
+    read = read_archive(f"### D1: Water by drip\n- {field}\n\n### D2: Water by hose\n- Tier: 0.6\n")
+    assert (read.decisions[0].dependencies, read.decisions[0].superseded_by) == found
