@@ -45,7 +45,8 @@ _RUN_IN = re.compile(
 )
 _SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a]")
 _CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
-_CITATIONS = ("quote", "cite")
+_CITATIONS = ("quote", "cite", "example")
+_ID = re.compile(r"[^\W\d_]{1,6}-?\d{1,5}\b")
 _LINK = re.compile(r"\[\[#?\^?([^\]\[|#^]{1,200})(?:[|#^][^\]\[]{0,200})?\]\]")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z\d-]{1,40}$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
@@ -242,8 +243,14 @@ def _open_callouts(lines: list[str]) -> None:
         if head or number != before + 1:
             is_callout = head is not None and head["type"].casefold() not in _CITATIONS
         if is_callout:
-            lines[number] = f"- {head['type']}: {inner[head.end() :]}" if head else f"  {inner}"
+            lines[number] = f"- {_callout_title(head['type'], inner[head.end() :])}" if head else f"  {inner}"
         before = number
+
+
+def _callout_title(kind: str, title: str) -> str:
+    """Return the title of a callout behind its type, which tells nothing new where an id follows."""
+    named = names_kind(kind, "D") or names_kind(kind, "T")
+    return title if named and _ID.match(title) else f"{kind}: {title}"
 
 
 class _Markup:
