@@ -79,7 +79,10 @@ def parse_range(text: str) -> TurnRange | None:
 
 # Ids: `D001`, `D1`, `D-001`, `DEC-001`, `Decision 1` are one; an id is kept as it was written
 
-_LONG = "|".join(word for word in PREFIXES if len(word) > 3 or not word.isascii())
+_ACCENTED = str.maketrans(
+    {"a": "[a\u00e0-\u00e4]", "e": "[e\u00e8-\u00eb]", "i": "[i\u00ec-\u00ef]", "o": "[o\u00f2-\u00f6]"}
+)
+_LONG = "|".join(w.translate(_ACCENTED) for w in PREFIXES if len(w) > 3 or not w.isascii())
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
@@ -484,6 +487,9 @@ def _take_new_words(claim: Claim, state: str) -> None:
             values |= {"text": new, "status": DecisionStatus.ACTIVE, "reworded": True}
 
 
+_STATED = re.compile(
+    r"[\W_]*(?P<state>[^\W\d_][^:\u2013\u2014-]{2,24}?)\s*(?::|\s[\u2013\u2014-])\s+(?P<text>\S.*)"
+)
 _BETWEEN = dict.fromkeys(("alternatives", "dependencies", "blocked_by", "tags", "governs"), "; ")
 _BETWEEN |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n")
 """The fields of which a record may have several values, to what stands between them."""
@@ -660,7 +666,8 @@ def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionSta
         in_force = meaning in ("revised", "reinstated")
         status = DecisionStatus.ACTIVE if in_force else DecisionStatus(meaning)
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED):
-        claim.values |= {"superseded_by": ids[0]} if ids else {"superseded_by words": text}
+        claim.values |= {"superseded_by": ids[0]} if ids else {}
+        claim.values.setdefault("superseded_by words", text)
     elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
         claim.values["revises"] = old
     return status
@@ -826,6 +833,7 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
     names = {key_of(claim.local_id): claim.local_id for claim in merged}
     texts = ((claim, _words_alone(_key(claim))) for claim in merged)
     titles = {(claim.kind, text): claim.local_id for claim, text in texts if " " in text.strip()}
+    kinds = {claim.local_id: claim.kind for claim in merged}
     known, numbers = set(names.values()), dict[tuple[str, str], str]()
     series = {}
     for claim in merged:
@@ -836,7 +844,9 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
     for claim in merged:
         for name in ("dependencies", "blocked_by", "revises"):
             spelled = [_resolve(each, claim.kind, names, numbers) for each in claim.values.get(name) or ()]
-            wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
+            wanted = [
+                each for each in spelled if name != "blocked_by" or kinds.get(each, kind_of(each)) != "D"
+            ]
             kept = [
                 each
                 for each in wanted
@@ -858,8 +868,8 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
                 claim.values[name] = tuple(dict.fromkeys(kept))
         words, successor = claim.values.pop("superseded_by words", ""), claim.values.get("superseded_by")
         successors = [_resolve(successor, claim.kind, names, numbers)] if successor else []
-        for named in successors or _titled(words, claim, titles)[:1]:
-            claim.values["superseded_by"] = named
+        for each in successors or _titled(words, claim, titles)[:1]:
+            claim.values["superseded_by"] = each
 
 
 def _titled(words: str, claim: Claim, titles: Mapping[tuple[str, str], str]) -> list[str]:
@@ -1087,6 +1097,19 @@ def restated(claim: Claim) -> Claim:
     elif kind == "T" and parse_thread_status(text)[1]:
         values["reopened"] = True
     return replace(claim, values=values)
+
+
+def stated(claim: Claim) -> Claim:
+    """Return a claim with the state that begins its words as one: `Rejected: a second tank`."""
+    match = _STATED.match(claim.values.get("text", "")) if claim.kind in STATES else None
+    state, rest = leading(match["state"], STATES[claim.kind]) if match else (None, "")
+    if not match or not isinstance(state, (DecisionStatus, ThreadStatus)) or rest.strip():
+        return claim
+    status = claim.values.get("status")
+    is_usual = status in (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
+    return replace(
+        claim, values=claim.values | {"text": match["text"], "status": state if is_usual else status}
+    )
 
 
 R = TypeVar("R", DecisionRecord, ThreadRecord, ArtifactRecord)

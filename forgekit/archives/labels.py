@@ -377,9 +377,13 @@ def parted(key: str) -> str:
     return _CAMEL.sub(" ", key)
 
 
+_ARTICLE = re.compile(r"^(?:(?:the|our|der|die|das|la|le|les|el|los|las|il|het)\s+|l')")
+
+
 def _look_up(label: str, table: Mapping[str, str]) -> str | None:
     key = fold(parted(label))
     parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
+    parts += [_ARTICLE.sub("", key, count=1)]
     parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(
         (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None

@@ -22,7 +22,10 @@ _HEAD = re.compile(
     r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
 )
-_COUNTED = re.compile(r"#{1,6}\s+(?P<id>(?P<words>[^\W\d_]{2,20}) (?:\d{1,3}|[IVX]{1,4}|[A-Z]))\s*$")
+_COUNTED = re.compile(
+    r"(?:#{1,6}\s+|[*_]{0,3}(?=[^\W\d_]+ \d+\W*$))"
+    r"(?P<id>(?P<words>[^\W\d_]{2,20}) (?:\d{1,3}|[IVX]{1,4}|[A-Z]))[:*_]{0,4}\s*$"
+)
 """A heading that is an id alone."""
 _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
 _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
@@ -68,9 +71,10 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
 
 
 def with_headings(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
-    """Add the ids of headings that are an id alone (`### Choice A`), if most sections hold a record."""
+    """Add the ids of headings, and of lines, that are an id alone (`### Choice A`), if most hold a record."""
     by_line, records = _by_line(spans), sorted(span.line for span in spans if span.tag in ("D", "T"))
-    headings = [n for n, line in enumerate(lines, 1) if own[n - 1] and line.startswith("#")]
+    begin = (n for n, line in enumerate(lines, 1) if line[:1] == "#" or _COUNTED.match(line[:40]))
+    headings = [number for number in begin if own[number - 1]]
     counts: Counter[str] = Counter()
     holding: dict[str, list[tuple[int, re.Match[str]]]] = defaultdict(list)
     for number, end in pairwise([*headings, len(lines) + 1]):

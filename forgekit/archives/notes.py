@@ -305,6 +305,8 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
+        elif not found and last == "status" and references(part) and not LABEL.match(part):
+            found = {last: f"{fields[last]}, {part}"}  # withdrawn, D5 instead
         elif not found and last in ("alternatives", "tags", "rationale") and not LABEL.match(part):
             found = {last: f"{fields[last]}, {part}"}  # rejected: island, galley
         if not found and (label := LABEL.match(part)) and ":" in label["sep"]:

@@ -113,8 +113,7 @@ def _read(document: Document) -> ArchiveText:
     if parents and not names_parent:
         updates += read_updates(page)
     merged = claim_rules.join(found, found.claims)
-    if parents:
-        merged = [claim_rules.restated(claim) for claim in merged]
+    merged = [claim_rules.restated(claim) if parents else claim_rules.stated(claim) for claim in merged]
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)

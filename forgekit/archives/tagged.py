@@ -390,6 +390,8 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
         raw |= {"resolution": answer, "blocked_by": []}
     if kind == "T":
         raw = _marked(line, raw, has_state=bool(each.all("state")))
+        if all(span.margin < _SURE_FIELD for span in each.all("res")):  # no answer that is sure resolves it
+            raw.setdefault("status", ThreadStatus.OPEN.value)
     return raw
 
 

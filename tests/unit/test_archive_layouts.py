@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import DecisionStatus
+from forgekit.model.entities import DecisionStatus, Priority
 
 
 def decisions(text: str) -> list[tuple[str, str, float | None, str, tuple[str, ...]]]:
@@ -396,3 +396,50 @@ def test_an_abbreviation_does_not_end_the_name_of_a_project() -> None:
 def test_an_alternative_with_a_colon_in_yaml_is_whole() -> None:
     text = "decisions:\n  - id: D1\n    title: Buy it\n    alternatives:\n      - Trimble: too expensive\n"
     assert [d.alternatives for d in read_archive(text).decisions] == [("Trimble: too expensive",)]
+
+
+def test_lists_of_data_below_one_key_part_records_with_ids_of_any_key() -> None:
+    lines = (
+        "tag: SHED_PLAN",
+        "decisions:",
+        "  made:",
+        "    - {key: D1, what: Keep the shed}",
+        "  rejected:",
+        "    - {key: D3, what: Buy a boat}",
+    )
+    read = read_archive("\n".join(lines))
+    assert [(d.local_id, d.text, d.status) for d in read.decisions] == [
+        ("D1", "Keep the shed", None),
+        ("D3", "Buy a boat", DecisionStatus.INVALIDATED),
+    ]
+
+
+def test_ids_in_words_with_accents_and_labels_with_articles() -> None:
+    lines = (
+        "**Décision 1 (ferme) :** le concert est dans la halle. La raison : elle est grande.",
+        "**Décision 2 (remplacée par la décision 1) :** le concert est dehors.",
+    )
+    first, second = read_archive("## Décisions\n\n" + "\n\n".join(lines)).decisions
+    assert (first.text, first.rationale) == ("le concert est dans la halle (ferme)", "elle est grande.")
+    assert (second.local_id, second.superseded_by) == ("Décision 2", "Décision 1")
+
+
+def test_lines_that_are_an_id_alone_begin_records_in_any_language() -> None:
+    lines = (
+        "Decyzja 1\n: Rower zamiast biegania do końca lipca\n: *Uzasadnienie:* lekarz zabronił podskoków",
+        "Decyzja 2\n: Lód trzy razy dziennie\n: *Zależy od:* Decyzja 1",
+    )
+    read = read_archive("**DECYZJE**\n\n" + "\n\n".join(lines))
+    assert [(d.local_id, d.dependencies) for d in read.decisions] == [
+        ("Decyzja 1", None),
+        ("Decyzja 2", ("Decyzja 1",)),
+    ]
+
+
+def test_callouts_with_an_id_are_records_with_fields_and_examples_are_quoted() -> None:
+    lines = "> [!question] T-02 Who shuffles?\n> priority:: low\n\n> [!example] A card\n> D9: draw two cards."
+    read = read_archive(f"## Threads\n\n{lines}\n")
+    assert [(t.local_id, t.title, t.priority) for t in read.threads] == [
+        ("T-02", "Who shuffles?", Priority.LOW)
+    ]
+    assert read.decisions == ()

@@ -6,6 +6,7 @@ import pytest
 
 from forgekit.archives.claims import items
 from forgekit.archives.read import read_archive
+from forgekit.model.entities import ThreadStatus
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_a_list_is_split_outside_of_brackets(value: str, found: tuple[str, ...])
 def test_an_answer_resolves_a_thread_and_is_whole(answer: str, status: str) -> None:
     lines = f"### T4: Who cooks?\n- **Resolution:** {answer}\n"
     (thread,) = read_archive(f"## Threads\n\n{lines}").threads
-    assert (thread.title, thread.status.value, thread.resolution) == ("Who cooks?", status, answer)
+    assert (thread.title, thread.status, thread.resolution) == ("Who cooks?", ThreadStatus(status), answer)
 
 
 def test_an_answer_without_a_known_id_is_not_divided() -> None:

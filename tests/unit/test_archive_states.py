@@ -298,3 +298,32 @@ def test_a_definition_may_begin_with_a_field_in_emphasis() -> None:
 )
 def test_a_bracket_of_one_word_says_an_end_only_where_that_is_clear(kind: str, text: str, end: str) -> None:
     assert end_noted(text, kind) == end
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("Rejected: a second tank", "a second tank"),
+        ("REJECTED \u2013 a second tank", "a second tank"),
+        ("Second tank: rejected ones are sold", "Second tank: rejected ones are sold"),
+    ],
+)
+def test_a_state_begins_the_words_of_a_record(title: str, text: str) -> None:
+    (decision,) = read_archive(f"## Decisions\n\n### D2: {title}\n- Rationale: no room\n").decisions
+    ended = DecisionStatus.INVALIDATED if text != title else None
+    assert (decision.text, decision.status) == (text, ended)
+
+
+def test_a_state_in_a_bracket_names_the_successor_behind_a_comma() -> None:
+    lines = (
+        "- D4: チェックインは十五時【状態: 廃止、D5に置き換え】【理由: 船】",
+        "- D5: チェックインは十六時",
+    )
+    first, _ = read_archive("## 決定事項\n\n" + "\n".join(lines)).decisions
+    assert (first.text, first.superseded_by, first.rationale) == ("チェックインは十五時", "D5", "船")
+
+
+def test_a_thread_waits_for_a_decision_whatever_its_letter() -> None:
+    lines = "## Decisions\n\n### A3: Build a lift\n- Tier: 0.6\n\n## Open questions\n\n"
+    (thread,) = read_archive(f"{lines}### Q2: Who pays?\n- Blocked by: A3\n").threads
+    assert (thread.blocked_by, thread.waits_for) == ((), ("A3",))
