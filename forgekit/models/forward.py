@@ -14,12 +14,13 @@ product b @ a is added to W; and the head.
 from __future__ import annotations
 
 import math
+import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel, Tensor, limited
 from forgekit.models.windows import AFTER, BEFORE, NEW, Conversation, windows_of
 
 Floats = NDArray[np.float32]
+T = TypeVar("T")
+R = TypeVar("R")
 
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
@@ -114,6 +117,17 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         rows.append(row)
     if rows:
         yield rows
+
+
+def at_once(compute: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Return what is computed of each item, in their order, of as many at once as there are processors."""
+    count = min(os.cpu_count() or 1, len(items))
+    if count < 2:
+        return [compute(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(count) as pool:  # NumPy lets other threads run while it computes
+        return list(pool.map(compute, items))
 
 
 class Layers:
@@ -231,8 +245,10 @@ class TextEncoder:
             tokens = [
                 found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
             ]
-            for rows in _batches(tokens):
-                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+            batches = [*_batches(tokens)]
+            found = at_once(self._forward, [[tokens[row] for row in rows] for rows in batches])
+            for rows, vectors in zip(batches, found, strict=True):
+                out[[first + row for row in rows]] = vectors
         return out
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
@@ -293,17 +309,20 @@ class TokenTagger:
         ids, types = conversation.ids, [1 - by for by in conversation.human]
         out = np.zeros((len(ids), len(self._head)), np.float32)
         windows = windows_of(len(ids))
-        for start in range(0, len(windows), _BATCH):
-            some = windows[start : start + _BATCH]
-            tokens, real = filled([ids[first:last] for first, last, _, _ in some])
-            kinds, _ = filled([types[first:last] for first, last, _, _ in some])
+        groups = [windows[start : start + _BATCH] for start in range(0, len(windows), _BATCH)]
+
+        def read(group: Sequence[tuple[int, int, int, int]]) -> Floats:
+            tokens, real = filled([ids[first:last] for first, last, _, _ in group])
+            kinds, _ = filled([types[first:last] for first, last, _, _ in group])
             with np.errstate(all="ignore"):  # weights are data: what they break shows in the logits
-                hidden = self._layers.hidden(tokens, real, kinds)
-                logits = hidden @ self._head.T + self._bias
+                logits: Floats = self._layers.hidden(tokens, real, kinds) @ self._head.T + self._bias
                 logits -= logits.max(-1, keepdims=True)
                 np.exp(logits, out=logits)
                 logits /= logits.sum(-1, keepdims=True)
-            for row, (first, _, begin, end) in enumerate(some):
+            return logits
+
+        for group, logits in zip(groups, at_once(read, groups), strict=True):
+            for row, (first, _, begin, end) in enumerate(group):
                 out[begin:end] = logits[row, begin - first : end - first]
         if not np.isfinite(out).all():
             raise FormatError("gives figures that are no numbers", path=self._path)
@@ -356,8 +375,10 @@ class CrossEncoder:
         ids = [found.ids for found in tokenise(self._model, self._tokenizer, texts, self._most, marks=False)]
         orders = [*zip(ids[::2], ids[1::2], strict=True)]
         out = np.empty((len(orders), len(self._bias)), np.float32)
-        for rows in _batches([x + y for x, y in orders]):
-            out[rows] = self._forward([orders[row] for row in rows])[3]
+        batches = [*_batches([x + y for x, y in orders])]
+        found = at_once(lambda rows: self._forward([orders[row] for row in rows])[3], batches)
+        for rows, logits in zip(batches, found, strict=True):
+            out[rows] = logits
         return out
 
     def _forward(

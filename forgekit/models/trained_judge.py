@@ -115,11 +115,18 @@ class TrainedJudge:
         out = [self._unread(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
         todo = [at for at, judged in enumerate(out) if judged is None]
         if todo:
+            from forgekit.models.forward import at_once
+
             texts = [(pairs[at][0].text, pairs[at][1].text) for at in todo]
             estimates = self._encoder.estimates([(min(pair), max(pair)) for pair in texts]).tolist()
-            for at, pair, estimate in zip(todo, texts, estimates, strict=True):
-                near = self._reachable(estimate, cosines[at], _ONE_ORDER + _ESTIMATED)
-                out[at] = self._read(*pair, cosines[at]) if near else _NO_LEVEL
+            near = [
+                (at, pair)
+                for at, pair, estimate in zip(todo, texts, estimates, strict=True)
+                if self._reachable(estimate, cosines[at], _ONE_ORDER + _ESTIMATED)
+            ]
+            read = at_once(lambda one: self._read(*one[1], cosines[one[0]]), near)
+            found = dict(zip((at for at, _ in near), read, strict=True))
+            out = [judged or found.get(at, _NO_LEVEL) for at, judged in enumerate(out)]
         return out
 
     def cosines(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[float]:
