@@ -105,7 +105,25 @@ def read_question(text: str) -> Question:
         if match:
             subject, *since = (found.strip(_QUOTES + " ") for found in match.groups(""))
             return Question(command, subject, *since)
-    return Question(Command.DISCUSSED, line.strip(_QUOTES))
+    return _list_asked(line) or Question(Command.DISCUSSED, line.strip(_QUOTES))
+
+
+def _list_asked(line: str) -> Question | None:
+    """Return the list that a question asks for in any language: it names a state, and a kind or nothing."""
+    from forgekit.archives.labels import STATES, leading, lists_kind
+    from forgekit.model.entities import DecisionStatus, ThreadStatus
+
+    telling = words(line)
+    for kind, state, command in (
+        ("T", ThreadStatus.OPEN, Command.OPEN),
+        ("D", DecisionStatus.ACTIVE, Command.STANDING),
+    ):
+        of_kind = {word for word in telling if lists_kind(word, kind)}
+        of_state = {word for word in telling if leading(word, STATES[kind])[0] is state}
+        rest = [word for word in telling if word not in of_kind | of_state]
+        if of_state and (of_kind or not rest) and len(rest) <= 1:
+            return Question(command, " ".join(rest))
+    return None
 
 
 def chosen(text: str) -> str:

@@ -36,26 +36,26 @@ war waren warum was wegen weil welche welchem welchen welcher welches wem wen we
 wieso wieviel will wir wird wo woher wohin wurde wurden zu zum zur zwischen
 
 ai ait alors après as au aussi aux avant avec avez avons ce cela ces cet cette ceux combien comme comment
-c d dans de depuis des donc dont du elle elles en entre es est et eu eux été étaient était faut il ils j
-je l la laquelle le lequel les lesquels leur leurs lui m ma mais me même mes mon n ne nos notre nous on
-ont ou où par pas plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera ses
-si son sont sur t ta te tes toi ton tous tout toute très tu un une vos votre vous y
+c d dans de depuis des donc dont du elle elles en encore entre es est et eu eux été étaient était faut il
+ils j je l la laquelle le lequel les lesquels leur leurs lui m ma mais me même mes mon n ne nos notre nous
+on ont ou où par pas plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera
+ses si son sont sur t ta te tes toi ton tous tout toute très tu un une vos votre vous y
 
-a al algo ante antes como cómo con contra cual cuál cuales cuáles cuando cuándo cuánta cuántas cuánto
+a al algo ante antes aún como cómo con contra cual cuál cuales cuáles cuando cuándo cuánta cuántas cuánto
 cuántos de del desde donde dónde durante e el él ella ellos en entre era es esa ese eso esta está están
 este esto fue ha había han hasta hay hemos la las le les lo los más me mi muy no nos nuestra nuestro o
-para pero por porque que qué quien quién se ser si sí sin sobre son su sus también te tiene todo un una y
-ya yo
+para pero por porque que qué quien quién se ser si sí sin sobre son su sus también te tiene todavía todo
+un una y ya yo
 
-a à ao aos as às até com como da das de do dos e é ela ele eles em entre era essa esse esta está este eu
-foi foram há isso já lhe mais mas me mesmo muito na nas não nem no nos nós nossa nosso num numa o onde os
-ou para pela pelo por porque porquê qual quais quando quanto quantos que quê quem se sem ser seu sua são
-sobre também tem temos todo um uma vai vamos você
+a à ao aos as às até com como ainda da das de do dos e é ela ele eles em entre era essa esse esta está
+este eu foi foram há isso já lhe mais mas me mesmo muito na nas não nem no nos nós nossa nosso num numa o
+onde os ou para pela pelo por porque porquê qual quais quando quanto quantos que quê quem se sem ser seu
+sua são sobre também tem temos todo um uma vai vamos você
 
-a ad agli ai al alla alle anche che chi ci come con cosa cui da dal dalla dei del della delle di dove e è
-ed era gli ha hanno ho i il in io l la le lo loro ma mi nei nel nella nelle no noi non nostra nostro o per
-perché più quale quali quando quanti quanto questa questo se si sia sono stata stato su sul sulla suo tra
-tu tutto un una uno
+a ad agli ai al alla alle anche ancora che chi ci come con cosa cui da dal dalla dei del della delle di
+dove e è ed era gli ha hanno ho i il in io l la le lo loro ma mi nei nel nella nelle no noi non nostra
+nostro o per perché più quale quali quando quanti quanto questa questo se si sia sono stata stato su sul
+sulla suo tra tu tutto un una uno
 
 aan al als bij dan dat de deze die dit door een en er het hij hoe hoeveel hun ik in is ja je kan maar me
 meer met mijn moet na naar niet nog nu of om ons onze ook op over te tegen tot uit van voor waar waarom

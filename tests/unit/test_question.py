@@ -77,3 +77,23 @@ def test_reads_the_commands_and_takes_the_rest_for_a_search(
 )
 def test_two_telling_words_make_a_text_bear_on_a_subject(subject: str, text: str, *, found: bool) -> None:
     assert about(subject, text) is found
+
+
+@pytest.mark.parametrize(
+    ("question", "command", "subject"),
+    [
+        ("Was ist noch offen?", Command.OPEN, ""),
+        ("Quelles questions sont ouvertes ?", Command.OPEN, ""),
+        ("¿Qué está pendiente?", Command.OPEN, ""),
+        ("Quali domande sono ancora aperte?", Command.OPEN, ""),
+        ("未解決の課題は何ですか", Command.OPEN, ""),
+        ("¿Qué decisiones están vigentes?", Command.STANDING, ""),
+        ("Which open questions does the landlord have?", Command.OPEN, "landlord"),
+        ("Is the window open?", Command.DISCUSSED, "Is the window open"),
+    ],
+)
+def test_words_of_a_state_ask_for_a_list_in_any_language(
+    question: str, command: Command, subject: str
+) -> None:
+    asked = read_question(question)
+    assert (asked.command, asked.subject) == (command, subject)
