@@ -41,6 +41,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line
 from forgekit.store import Change, Outcome
+from forgekit.text.exports import is_export
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact
 from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
@@ -243,6 +244,11 @@ def arrival(
         raise e.at(item.name) from None
     if not raw.strip():
         raise ArchiveError(f"{item.name} is empty; paste the whole archive")
+    if is_export(raw):
+        raise ArchiveError(
+            f"{item.name} is an export of a registry, not an archive; `git clone` copies the registry, "
+            "and `forgekit sync` brings its changes into a clone"
+        )
     redacted = redact(raw, allowed)
     raw = redacted.text
     text = read(raw)

@@ -38,6 +38,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import added_sections, one_line, section
 from forgekit.text.blocks import HIDDEN, quote
+from forgekit.text.exports import COLUMNS, COMMENT, SCHEMA
 from forgekit.times import format_date
 
 MERMAID_NODES = 100
@@ -74,12 +75,12 @@ def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
     for entity in chosen:
         groups[entity.kind.value].append(derived.view(entity, body=True))
     found = [listed_conflict_view(derived, one.listed(loser)) for one, loser in findings.with_losers()]
-    return json.dumps({"schema": "forgekit/registry@1", **groups, "findings": found}, indent=2) + "\n"
+    return json.dumps({"schema": SCHEMA, **groups, "findings": found}, indent=2) + "\n"
 
 
 def _jsonl(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
-    views = (derived.view(entity, body=True) for entity in chosen)
+    views = ({"schema": SCHEMA, **derived.view(entity, body=True)} for entity in chosen)
     return "".join(json.dumps(view, separators=(",", ":")) + "\n" for view in views)
 
 
@@ -91,7 +92,7 @@ def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     derived_too = ("hops_since_validated", "text", "context", "path")
-    columns = ("kind", "short_id", "id", "title", *flagged("csv"), *derived_too)
+    columns = (*COLUMNS, *flagged("csv"), *derived_too)
     writer.writerow(columns)
     for entity in chosen:
         view = derived.view(entity)
@@ -219,7 +220,7 @@ def _opposed(name: EntityId, state: str, sides: Iterable[EntityId], remark: str,
 
 
 def _markdown(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
-    lines = ["# Registry"]
+    lines = [COMMENT, "# Registry"]
     for name, parts in _outline(registry, chosen, findings):
         lines += ["", f"## {quote(name)}"]
         for title, items in parts:
@@ -259,7 +260,7 @@ def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
     """Write one page that needs no other file and runs no script."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     lines = [
-        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
+        f'<!DOCTYPE html>\n{COMMENT}\n<html lang="en">\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Registry</title>\n<style>{_STYLE}</style>\n<h1>Registry</h1>",

@@ -26,7 +26,9 @@ from sample_entities import (
     thread,
 )
 
-from forgekit.errors import UsageError
+from forgekit.archives.read import ImportOptions
+from forgekit.errors import ArchiveError, UsageError
+from forgekit.filing.archives import Incoming, arrival
 from forgekit.ids import convention_id, decision_id, note_id, project_id
 from forgekit.model.entities import (
     Compression,
@@ -232,3 +234,15 @@ def test_documents_hold_notes_and_active_conventions(form: str) -> None:
     text = export(Registry.of([PROJECT, note, rule]), form)
     assert "Forty logs a night." in text
     assert "Use pnpm" in text
+
+
+@pytest.mark.parametrize("form", sorted({"json", "jsonl", "csv", "markdown", "html", "madr"}))
+def test_an_export_is_not_filed_as_an_archive(form: str) -> None:
+    text = export(Registry.of([PROJECT, A, X, Y, thread("Who pays", A)]), form)
+    item = Incoming(envelope=ImportOptions(project=NAME), data=text.encode(), name="exported")
+    with pytest.raises(ArchiveError) as caught:
+        arrival(item, lambda: NAME)
+    assert str(caught.value) == (
+        "exported is an export of a registry, not an archive; `git clone` copies the registry, "
+        "and `forgekit sync` brings its changes into a clone"
+    )
