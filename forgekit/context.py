@@ -229,7 +229,7 @@ def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
             line = (
                 f"- {hit.short} ({quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
-                f"[{found.status.value.upper()} {format_date(found.updated_at)}]"
+                f"[{found.status.value.upper()} {format_date(found.updated_at)}]{unsettled(found)}"
             )
             rows.append(BlockRow((f"{line}{end}", line), score=one.score, worth=one.score))
     return rows

@@ -208,11 +208,12 @@ class Forge:
 
     def unsettled(self) -> list[Entity]:
         """Return the entities in which a merge kept what it could not choose between."""
-        registry, likely = self.registry(), self.catalogue.conflicting()
+        likely = self.catalogue.conflicting()
         if not likely:
             return []
         from forgekit.merge.conflicting_edits import fields_in_conflict
 
+        registry = self.registry()
         return [entity for key in likely if (entity := registry.get(key)) and fields_in_conflict(entity)]
 
     def registry_at(self, revision: str) -> Registry:

@@ -78,13 +78,18 @@ TURNS = 5
 
 
 class Found(NamedTuple):
-    """What a search found: entities, and turns of kept texts."""
+    """What a search found: entities, and turns of kept texts.
+
+    Attributes:
+        unsettled: all entities that two clones changed in different ways.
+    """
 
     query: str
     result: SearchResult | None
     messages: Sequence[MessageHit] = ()
     notice: str = ""
     hint: str = ""
+    unsettled: Sequence[Entity] = ()
 
 
 class StaleReport(NamedTuple):
@@ -394,7 +399,8 @@ def find(
     )
     both = scope == "all" and by_words
     messages = forge.catalogue.messages(query, project=owner, limit=min(limit, TURNS)) if both else []
-    return Found(query, result, messages, notice=result.notice)
+    unsettled = forge.unsettled() if as_of is None else ()
+    return Found(query, result, messages, notice=result.notice, unsettled=unsettled)
 
 
 @reading

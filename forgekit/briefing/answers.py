@@ -96,7 +96,10 @@ def decision_line(decision: Decision) -> str:
 
 def thread_line(thread: Thread) -> str:
     """Return one line on a thread."""
-    return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
+    return (
+        f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
+        f"{unsettled(thread)}"
+    )
 
 
 def _within(store: AnswerSources, subject: str, every: Iterable[E], *, talks: bool = False) -> list[E]:
@@ -443,7 +446,7 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
         status = stages.get(entity.id, status)
         found.ids.append(entity.id)
         state, more = f" [{status}]" if status else "", f": {quote(text)}" if text else ""
-        mark = opposed.get(entity.id, "")
+        mark = opposed.get(entity.id, "") + unsettled(entity)
         found.lines.append(f"- {short} {quote(entity.title)}{state}{mark}{more}")
         found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)
@@ -495,7 +498,8 @@ def _tag(store: AnswerSources, subject: str) -> AnswerData:
         known = store.registry.get(entity)
         if isinstance(known, (Decision, Thread)):
             found.ids.append(known.id)
-            found.lines.append(f"- {called(local, known)}: {quote(known.title)} [{known.status.value}]")
+            state = f"[{known.status.value}]{unsettled(known)}"
+            found.lines.append(f"- {called(local, known)}: {quote(known.title)} {state}")
     return found
 
 

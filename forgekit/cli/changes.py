@@ -37,6 +37,12 @@ def _named(entity: Entity, outcome: Outcome, call: Call, unchanged: str = UNCHAN
     if not outcome.diff:
         console.data(name)
     console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
+    from forgekit.merge.conflicting_edits import fields_in_conflict
+
+    if fields := fields_in_conflict(entity):
+        console.info(
+            f"{name} has two versions of {', '.join(fields)}; `forgekit check` says how to settle it"
+        )
 
 
 def headline(entity: Entity) -> str:

@@ -42,7 +42,7 @@ _COLUMNS = {
 _CELLS: dict[str, Callable[[Any], str]] = {
     "id": lambda entity: short_id(entity.kind, entity.id),
     "name": lambda entity: entity.title,
-    "title": lambda entity: entity.title,
+    "title": lambda entity: f"{entity.title}{_unsettled(entity)}",
     "project": lambda entity: entity.project_name,
     "status": lambda entity: entity.status.value,
     "priority": lambda entity: entity.priority.value,
@@ -69,6 +69,12 @@ _LEFT_OUT = 20
 _WHEN = ("created_at", "compressed_at")
 _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 _GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
+
+
+def _unsettled(entity: Entity) -> str:
+    from forgekit.merge.conflicting_edits import unsettled
+
+    return unsettled(entity)
 
 
 def listing(found: Listing, _: Call) -> None:
@@ -463,7 +469,8 @@ def explained(found: Explanation, _: Call) -> None:
         marks = [f"in conflict: {', '.join(short_id(Kind.CONFLICT, key) for key in row.conflicts)}"]
         marks = marks * bool(row.conflicts) + ["stale"] * row.stale
         name, decision = short_id(Kind.DECISION, row.decision.id), row.decision
-        console.data(f"{name}  {decision.title}" + (f"  [{'; '.join(marks)}]" if marks else ""))
+        title = f"{decision.title}{_unsettled(decision)}"
+        console.data(f"{name}  {title}" + (f"  [{'; '.join(marks)}]" if marks else ""))
         more = len(row.paths) - _PATHS
         paths = ", ".join(row.paths[:_PATHS]) + (f" and {more:,} more" if more > 0 else "")
         console.data(
@@ -530,10 +537,12 @@ def _conversation(registry: Registry, entity: EntityId) -> str:
 
 def search(found: Found, call: Call) -> None:
     """Print what a search found, best first."""
+    marks = {entity.id: _unsettled(entity) for entity in found.unsettled}
     for scored in found.result.hits if found.result else ():
         hit = scored.hit
         about = ", ".join(part for part in (hit.status, hit.project) if part)
-        console.data(f"{hit.short}  {console.one_line(hit.title)}" + (f"  ({about})" if about else ""))
+        title = f"{console.one_line(hit.title)}{marks.get(hit.id, '')}"
+        console.data(f"{hit.short}  {title}" + (f"  ({about})" if about else ""))
         if hit.snippet and hit.snippet != hit.title:
             console.data(f"    {console.one_line(hit.snippet)}")
         if call["explain"]:

@@ -330,7 +330,8 @@ def search(found: Any) -> Json:
     turns = [_message(hit) for hit in found.messages]
     if found.result is None:
         return {"query": found.query, "mode": "lexical", "notice": "", "hits": turns}
-    hits = [*(_hit(scored) for scored in found.result.hits), *turns]
+    unsettled = {entity.id for entity in found.unsettled}
+    hits = [*(_hit(s) | {"unsettled": s.hit.id in unsettled} for s in found.result.hits), *turns]
     return {"query": found.query, **_of(found.result, "mode notice"), "hits": hits}
 
 
@@ -471,6 +472,7 @@ def stale(found: Any) -> Json:
 
 def explained(found: Any) -> Json:
     """Return which decisions govern files."""
+    from forgekit.merge.conflicting_edits import unsettled
     from forgekit.model.fields import INSTANT
 
     return {
@@ -482,6 +484,7 @@ def explained(found: Any) -> Json:
                 "governs": list(row.patterns),
                 "conflicts": _shorts(Kind.CONFLICT, row.conflicts),
                 **_of(row, "paths stale"),
+                "unsettled": bool(unsettled(row.decision)),
             }
             for row in found.rows
         ],

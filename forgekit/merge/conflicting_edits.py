@@ -130,6 +130,8 @@ def fields_in_conflict(entity: Entity) -> list[str]:
     """Return the names in the headings of an entity's entries, sorted."""
     if entity.kind.quoted:
         return sorted({name_of(entry) for entry in listed(entity)})
+    if NAME not in entity.body:  # as in most, of which no part is looked at
+        return []
     texts = [text for name, text in parts(entity.body) if name == NAME]
     names = {name_of(entry) for text in texts for entry in entries(text)}
     return sorted(names or {NAME}) if texts else []

@@ -967,6 +967,13 @@ def test_an_unsettled_edit_is_marked_and_goes_into_no_revision(pair: tuple[Path,
     mark = "Use A [TWO VERSIONS OF epistemic_tier, NOT SETTLED]"
     assert mark in cli("prepare-compression", "--project", USE_A.project_name).out
     assert mark in cli("context", "use a").out
+    settle = f"{SHORT_A} has two versions of epistemic_tier; `forgekit check` says how to settle it\n"
+    assert settle in cli("decision", "edit", SHORT_A, "--governs", "src/*").err
+    for command in (("search", "use a"), ("explain", "src/a.py"), ("decision", "list")):
+        assert mark in cli(*command).out
+    assert f"{SHORT_A} Use A [active] [TWO VERSIONS OF" in cli("ask", "What is there about use A?").out
+    [hit] = [hit for hit in cli("search", "use a", "--json").json["hits"] if hit["id"] == USE_A.id]
+    assert hit["unsettled"] is True
     assert "Both sides of a merge" not in cli("search", "because").out + cli("ask", "Why use A?").out
     new = cli("decision", "revise", SHORT_A, "Use A twice").out.strip()
     assert "Conflicting edits" not in cli("show", new).out
