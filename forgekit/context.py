@@ -33,7 +33,9 @@ _WORTH = {Fidelity.FULL: 0.2, Fidelity.HIGH: 0.1, Fidelity.SUMMARY: 0.0, Fidelit
 _RECENT, _FADES_DAYS = 0.1, 90
 TEXT_LIMIT = 4_000
 """Characters of a note's text that are shown at most: one long note must not take all the room."""
-_MORE = "`--budget` and other words show more"
+_TOPICS_FIRST = 2 * NAMED_SCORE
+"""The score of topics: only decisions and threads that bear on the query are filled before them."""
+_NOTHING = "Nothing on record bears on this."
 ECHO = 200
 """Characters of a query that are shown, a quarter of the budget at most."""
 
@@ -76,12 +78,14 @@ def load(
     room = budget if budget is not None else forge.settings.budget
     wider = min(max(room // forge.settings.budget, 1), _WIDEST)
     answers: list[SearchResult] = []
+    found: dict[Kind, int] = {}
     where = None if everywhere else own
 
     def find(kind: Kind, status: str | None, most: int = HITS) -> list[Scored]:
         most *= wider
         answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * most)
         answers.append(answer)
+        found[kind] = len(answer.hits)
         return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)[:most]
 
     decisions = find(Kind.DECISION, "active") if include_decisions else []
@@ -89,24 +93,24 @@ def load(
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
     rules = find(Kind.CONVENTION, "active") if forge.catalogue.titles(Kind.CONVENTION, limit=1) else []
-    conventions = [r for r in rules if r.is_close(query) or r.named or about(query, r.hit.title)]
+    conventions = [rule for rule in rules if _bears(query, rule)]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
-    def part(kind: Kind, rows: Sequence[BlockRow], status: str | None = None) -> BlockPart:
-        every = len(forge.catalogue.matching(kinds=(kind,), status=status, project=where)) if rows else 0
-        return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(every, len(rows)))
+    def part(kind: Kind, rows: Sequence[BlockRow]) -> BlockPart:
+        return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(found.get(kind, 0), len(rows)))
 
     listed = _topics(topics, notes)
     parts = [
         BlockPart(title="Threads of thought", rows=listed, total=len(listed)),
-        part(Kind.DECISION, _decisions(forge, registry, decisions), "active"),
-        part(Kind.THREAD, _threads(registry, threads)),
+        part(Kind.DECISION, _decisions(forge, registry, query, decisions)),
+        part(Kind.THREAD, _threads(registry, query, threads)),
         BlockPart(title="Conventions", rows=_conventions(conventions), total=len(conventions)),
         part(Kind.NOTE, _notes(forge, registry, notes, topics)),
         part(Kind.CONVERSATION, _conversations(registry, conversations)),
     ]
-    opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
-    laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens, more=_MORE)
+    beginning = NOTICE if any(each.rows for each in parts) else _NOTHING
+    opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{beginning}"
+    laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
     views = [
         [derived.view(entity) for scored in hits if (entity := registry.get(scored.hit.id)) is not None]
@@ -139,21 +143,32 @@ def tokens_of(placed: Iterable[Placed]) -> dict[str, int]:
     return dict(found)
 
 
+def _bears(query: str, one: Scored) -> bool:
+    """Say whether what was found is clearly about a query."""
+    return one.named or one.is_close(query) or about(query, f"{one.hit.title} {one.hit.snippet}")
+
+
+def _rank(query: str, one: Scored) -> float:
+    """Return the score of a decision or thread, by which those that bear on a query precede topics."""
+    return one.score + (_TOPICS_FIRST if _bears(query, one) else 0.0)
+
+
 def _topics(topics: Iterable[Topic], notes: Iterable[Scored]) -> list[BlockRow]:
-    """Return a row for each topic, before all other rows: the active ones first, then the latest.
+    """Return a row for each topic: of the best note that was found first, then the active, then the latest.
 
     The digest of one without any of the notes that were found waits until all else is shown at length.
     """
     standing = [topic for topic in topics if topic.status is not TopicStatus.MERGED]
     standing.sort(key=lambda t: (t.status is not TopicStatus.ACTIVE, -t.updated_at, t.id))
     scores = {one.hit.id: one.score for one in notes}
+    worths = {t.id: max((scores.get(note, -1.0) for note in t.note_ids), default=-1.0) for t in standing}
     rows = []
-    for topic in standing:
+    for topic in sorted(standing, key=lambda t: -worths[t.id]):
         short = short_id(Kind.TOPIC, topic.id)
         line = f"- {short} {quote(brief(topic.title, 60))} ({count(len(topic.note_ids), 'note')})"
         digest = f"{line}: {quote(topic.digest)}" if topic.digest else line
-        worth = max((scores.get(note, -1.0) for note in topic.note_ids), default=-1.0)
-        rows.append(BlockRow(tuple(dict.fromkeys((digest, line))), score=2 * NAMED_SCORE, worth=worth))
+        words = tuple(dict.fromkeys((digest, line)))
+        rows.append(BlockRow(words, score=_TOPICS_FIRST, worth=worths[topic.id]))
     return rows
 
 
@@ -186,7 +201,7 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     words = {
         Fidelity.SKELETON: (skeleton,),
         Fidelity.SUMMARY: (summary, skeleton),
-        Fidelity.HIGH: (f"{summary} \u2014 {quote(body)}", summary, skeleton),
+        Fidelity.HIGH: (f"{skeleton}: {quote(body)}", summary, skeleton),
         Fidelity.FULL: (f"{name}: {quote(body)}", summary, skeleton),
     }[tier]
     kept = [text for at, text in enumerate(words) if all(len(text) > len(more) for more in words[at + 1 :])]
@@ -198,7 +213,7 @@ def _echo(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
-def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list[BlockRow]:
+def _decisions(forge: Forge, registry: Registry, query: str, hits: Sequence[Scored]) -> list[BlockRow]:
     findings = findings_of(forge, registry, {one.hit.id for one in hits}, wait_ms=BLOCK_WAIT_MS)
     marks, scoped = conflict_marks(registry, findings), scopes(registry)
     rows: list[BlockRow] = []
@@ -215,11 +230,11 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list
             )
             text, short = quote(found.decision), quote(brief(found.decision, 60))
             words = (f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{short}{mark}")
-            rows.append(BlockRow(words, score=one.score, worth=one.score))
+            rows.append(BlockRow(words, score=_rank(query, one), worth=one.score))
     return rows
 
 
-def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
+def _threads(registry: Registry, query: str, hits: Iterable[Scored]) -> list[BlockRow]:
     rows: list[BlockRow] = []
     for one in hits:
         hit = one.hit
@@ -231,7 +246,7 @@ def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
                 f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
                 f"[{found.status.value.upper()} {format_date(found.updated_at)}]{unsettled(found)}"
             )
-            rows.append(BlockRow((f"{line}{end}", line), score=one.score, worth=one.score))
+            rows.append(BlockRow((f"{line}{end}", line), score=_rank(query, one), worth=one.score))
     return rows
 
 

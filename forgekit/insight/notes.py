@@ -129,7 +129,7 @@ class Fidelity(Enum):
     """How much of a note is shown at most."""
 
     FULL = "full"  # title and text
-    HIGH = "high"  # title, essence and text
+    HIGH = "high"  # title, theme and text
     SUMMARY = "summary"  # title, theme and essence
     SKELETON = "skeleton"  # title and theme
 

@@ -294,9 +294,25 @@ def test_what_bears_on_a_query_is_shown_at_length_before_digests_that_do_not(
     assert set(spent) == {"Threads of thought", "Notes, full", "Notes, high"}
     assert sum(spent.values()) == sum(each.cost for each in found.placed) < 2_400
     few = context.load(forge, "queue", budget=230)
-    every = len(forge.registry().notes)
-    left = every - few.text.count("\n- nte_")
-    assert f"Left out: {left} of {every} in Notes; `--budget` and other words show more." in few.text
+    assert "Left out: 1 of 7 in Notes; `--budget` shows more." in few.text
+
+
+def test_a_small_context_has_the_decisions_that_bear_on_the_query_before_topics(forge: Forge) -> None:
+    maintain(forge)
+    note_threads(forge, action="apply")
+    for number in range(6):
+        decisions.create(forge, f"Keep worker logs for {number} days", project="Ledger")
+    texts = [context.load(forge, "worker logs", budget=budget).text for budget in range(240, 400, 10)]
+    shown = [(text.count("Keep worker logs for"), text.count("\n- top_")) for text in texts]
+    assert shown[0] < (6, 1)
+    assert shown[-1] == (6, 2)
+    assert all(many == 6 for many, topics in shown if topics == 2), shown
+
+
+def test_a_context_says_that_nothing_bears_on_a_query(forge: Forge) -> None:
+    projects.create(forge, "Kontor")
+    text = "## Context: firmware\n\nNothing on record bears on this.\n\n(end of context)\n"
+    assert context.load(forge, "firmware", project="Kontor").text == text
 
 
 def summary(forge: Forge, **more: Any) -> Note:

@@ -78,7 +78,7 @@ def test_each_fidelity_has_its_words() -> None:
     about = theme(one, ())
     assert note_renditions(one, Fidelity.SKELETON, about) == (skeleton,)
     assert note_renditions(one, Fidelity.SUMMARY, about) == (summary, skeleton)
-    assert note_renditions(one, Fidelity.HIGH, about) == (f"{summary} — {one.body}", summary, skeleton)
+    assert note_renditions(one, Fidelity.HIGH, about) == (f"{skeleton}: {one.body}", summary, skeleton)
     assert note_renditions(one, Fidelity.FULL, about) == (f"- {short} Plan: {one.body}", summary, skeleton)
     stale = replace(one, body="Another text, longer than it was before.")
     assert note_renditions(stale, Fidelity.SUMMARY, about)[0] == f"{skeleton}: {stale.body}"
