@@ -147,11 +147,20 @@ def _findings(
     found = (each for problem in run_checks(registry, given) for each in _placed(forge, problem))
     problems = [*found, *more]
     problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
+    if any(problem.code == "not-canonical" and problem.fixable for problem in problems):
+        edited = set(uncommitted(forge))  # which `fix` leaves alone
+        problems = [_to_commit(p) if p.path in edited and p.code == "not-canonical" else p for p in problems]
     homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
     problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
     looked_at = sum(1 for _ in given.subjects(registry))
     located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
     return Findings(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
+
+
+def _to_commit(problem: Problem) -> Problem:
+    """Return the problem of a file's form as it is while its content is not committed."""
+    fix = "commit it first; `forgekit check --fix` rewrites it then" if problem.fixable else problem.fix
+    return replace(problem, fix=fix, fixable=False)
 
 
 def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:

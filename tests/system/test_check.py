@@ -125,6 +125,22 @@ def test_dot_files_are_errors_once_git_holds_them(root: Path) -> None:
     ]
 
 
+def test_the_form_of_an_edited_file_is_fixed_once_it_is_committed(root: Path, cli: Cli) -> None:
+    path = root / HOME
+    path.write_text(path.read_text(encoding="utf-8") + "\n\n", encoding="utf-8")
+    remark = f"info: {HOME}: is not in canonical form (order of keys, quotes, blank lines)"
+    for options in ((), ("--fix",)):
+        ran = cli("check", *options, root=root)
+        assert ran.out == f"{remark} (commit it first; `forgekit check --fix` rewrites it then)\n"
+        assert ran.err.endswith("checked: 0 errors, 1 remark\n")
+    commit_all(root)
+    ran = cli("check")
+    assert ran.out == f"{remark} (`forgekit check --fix` rewrites it)\n"
+    assert ran.err.endswith("checked: 0 errors, 1 remark; `forgekit check --fix` fixes 1\n")
+    assert f"{HOME}: brought into canonical form\n" in cli("check", "--fix").out
+    assert cli("check").out == ""
+
+
 def test_times_to_come_are_remarked(root: Path) -> None:
     edit(root, ROWS, "last_validated: 2023", "last_validated: 2999")
     assert [(p.path, p.field, p.severity, p.message) for p in problems(root)] == [
