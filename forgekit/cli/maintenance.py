@@ -282,8 +282,9 @@ def maintain(call: Call) -> int:
         if not found.due:
             console.info("nothing is due")
             return 0
-        for tier, number in sorted(found.tiers.items()):
-            console.data(f"{tier}: {number:,}")
+        if found.tiers:
+            tiers = ", ".join(f"{number:,} {tier}" for tier, number in sorted(found.tiers.items()))
+            console.data(f"notes, by how much of each a context shows: {tiers}")
         made = f"{console.count(found.essences, 'essence')}, {console.count(found.digests, 'digest')}"
         failed = f", {len(found.unmade):,} failed" if found.unmade else ""
         commits = ", ".join(commit[:10] for commit in found.commits) or "nothing committed"

@@ -20,7 +20,7 @@ from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.text.blocks import brief
-from forgekit.text.words import STOP_WORDS
+from forgekit.text.words import stop_words
 from forgekit.times import DAY_MS, UNKNOWN, Instant
 
 ESSENCE_LIMIT, DIGEST_LIMIT = 280, 560
@@ -100,19 +100,20 @@ def choose(
 def phrases(title: str, text: str) -> list[str]:
     """Return the phrases that a text repeats, and those of its title: runs of words that say something."""
     counts: Counter[str] = Counter()
+    passed_over = stop_words(f"{title}\n{text}")
     for weight, part in ((3, title), (1, text)):
-        for run in _runs(part):
+        for run in _runs(part, passed_over):
             counts[run] += weight * (" " in run) + weight
     repeated = [(phrase, number) for phrase, number in counts.items() if len(phrase) > 3 and number > 1]
     return [phrase for phrase, _ in sorted(repeated, key=lambda item: (-item[1], item[0]))[:PHRASES]]
 
 
-def _runs(text: str) -> Iterator[str]:
-    """Yield the runs of one to three words that say something."""
+def _runs(text: str, passed_over: Collection[str]) -> Iterator[str]:
+    """Yield the runs of one to three words that say something, as those of `passed_over` do not."""
     for piece in _BREAK.split(text):
         run: list[str] = []
         for word in [*_WORDS.findall(piece), "the"]:
-            if word.casefold() in STOP_WORDS or word.isdigit():
+            if word.casefold() in passed_over or word.isdigit():
                 for size in (1, 2, 3):
                     for at in range(len(run) - size + 1):
                         yield " ".join(run[at : at + size]).casefold()
@@ -285,7 +286,8 @@ def _with_notes(topic: Topic, members: Sequence[Note], what: str, now: Instant) 
 class Labels:
     """Names groups of notes by the phrases that many of a group have, and few of all notes.
 
-    A phrase of a title, and a key phrase, count twice as much as one of an essence.
+    A phrase of a title, and a key phrase, count twice as much as one of an essence, of which a single word
+    names nothing.
     """
 
     def __init__(self, every: Iterable[Note]) -> None:
@@ -305,7 +307,7 @@ class Labels:
             * log((len(self._of) + 1) / self._everywhere[phrase])
             * (2 + phrase.count(" "))
             for phrase, number in shared.items()
-            if number >= least and len(phrase) > 2
+            if number >= least and len(phrase) > 2 and (" " in phrase or weight[phrase] > number)
         }
         best: list[str] = []
         begun: set[str] = set()  # of words, so that no word stands beside its plural
@@ -318,8 +320,10 @@ class Labels:
 
 
 def _weighed(note: Note) -> Counter[str]:
-    own = Counter(dict.fromkeys(_runs(note.essence or ""), 1))
-    return own | Counter(dict.fromkeys((*_runs(note.title), *note.concepts), 2))
+    passed_over = stop_words(f"{note.title}\n{note.text}")
+    concepts = (each for each in note.concepts if each not in passed_over)
+    own = Counter(dict.fromkeys(_runs(note.essence or "", passed_over), 1))
+    return own | Counter(dict.fromkeys((*_runs(note.title, passed_over), *concepts), 2))
 
 
 def digest_of(topic: Topic, note: Callable[[EntityId], Note | None]) -> tuple[str, str]:

@@ -92,20 +92,25 @@ def is_english(text: str) -> bool:
     return _BEYOND_LATIN.search(text) is None and _stop_words(found) is STOP_WORDS
 
 
+def stop_words(text: str) -> frozenset[str]:
+    """Return the function words of English and of the language of a text."""
+    return _stop_words({*_WORD.findall(text.casefold())})
+
+
 def _stop_words(found: AbstractSet[str]) -> frozenset[str]:
     """Return the stop words of English, and of the language that more of some words are function words of."""
-    most, stop_words = max(len(STOP_WORDS & found), 1), STOP_WORDS
+    most, chosen = max(len(STOP_WORDS & found), 1), STOP_WORDS
     for own, and_english in _FOREIGN_STOP_WORDS:
         if (count := len(own & found)) > most:
-            most, stop_words = count, and_english
-    return stop_words
+            most, chosen = count, and_english
+    return chosen
 
 
 def words(text: str) -> list[str]:
     """Return a text's words that say something, folded, in order, each once."""
     every = _WORD.findall(text.casefold())
-    stop_words = _stop_words({*every})
-    found = (_stem(word) for word in every if word not in stop_words)
+    passed_over = _stop_words({*every})
+    found = (_stem(word) for word in every if word not in passed_over)
     return list(dict.fromkeys(word for word in found if len(word) > 1 or _is_wide(word)))
 
 
@@ -202,8 +207,8 @@ def readable(indexed_text: str) -> str:
 def match_terms(query: str) -> list[str]:
     """Return the MATCH expression of each significant word of a query."""
     words = _words(query)
-    stop_words = _stop_words({word.casefold() for word in words})
-    telling = [w for w in words if w.casefold() not in stop_words and not is_grammar(w)] or words
+    passed_over = _stop_words({word.casefold() for word in words})
+    telling = [w for w in words if w.casefold() not in passed_over and not is_grammar(w)] or words
     return [f'"{word}"' for word in telling[:TERM_LIMIT]]
 
 

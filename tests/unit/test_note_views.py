@@ -150,6 +150,21 @@ def test_a_label_is_what_many_of_a_topic_say_and_few_of_all_notes() -> None:
     assert labels.label(queues[:1]) == "Queue limits", "nothing is shared"
 
 
+def test_no_function_word_of_another_language_and_no_single_word_of_essences_is_a_label() -> None:
+    spanish = [
+        replace(note(f"{title} con {other}", at, f"El {title} viene con {other}."), body="Hay que ir con él.")
+        for at, (title, other) in enumerate(
+            (("Taller", "tijeras"), ("Reunión", "planos"), ("Riego", "cubos"))
+        )
+    ]
+    english = [
+        note(word, 9 + at, f"There are two of the {word}.")
+        for at, word in enumerate(("Gates", "Wells", "Loaves"))
+    ]
+    labels = Labels([*spanish, *english, *(note(f"n{at}", 20 + at) for at in range(9))])
+    assert (labels.label(spanish), labels.label(english)) == ("Taller con tijeras", "Gates")
+
+
 NOTES = [note(f"n{at}", at) for at in range(12)]
 IDS = [one.id for one in NOTES]
 NOW = day(20)
