@@ -41,7 +41,7 @@ from forgekit.model.graph import Graph, cycles, lineage_graph
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import near_miss, parts
+from forgekit.model.rules import EARLIER, UNSETTLED, added_sections, near_miss, parts, section
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import find
 from forgekit.times import Instant
@@ -365,6 +365,29 @@ def repeated_sections(registry: Registry, given: CheckInput) -> Iterator[Problem
             seen.add(name)
 
 
+_OTHER_LEVEL = re.compile(r"^#(?:#{2,5})?[ \t].*\S", re.MULTILINE)
+_ENDINGS = tuple(status.value.capitalize() for status in DecisionStatus)
+
+
+def unread_headings(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find decisions without a rationale and ended threads without a resolution that have other headings."""
+    for entity in given.subjects(registry):
+        if isinstance(entity, Decision):
+            wanted, text = "Rationale", entity.rationale
+        elif isinstance(entity, Thread) and entity.status.ended:
+            wanted, text = "Resolution", entity.resolution
+        else:
+            continue
+        if text or "#" not in entity.body:
+            continue
+        added = added_sections(entity.body, *_ENDINGS, EARLIER, UNSETTLED)
+        others = [*_OTHER_LEVEL.findall(section(entity.body, None)), *(f"## {name}" for name in added)]
+        if others:
+            message = f"has no section `## {wanted}`, and `{others[0]}` is not read as one"
+            fix = f"write the heading as `## {wanted}` if it is meant so"
+            yield finding(entity, "unread-heading", message, fix=fix, severity=Severity.INFO)
+
+
 def hidden_characters(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find characters that a reader cannot see and a model can; one that is escaped is on no line."""
     for entity in given.subjects(registry):
@@ -472,6 +495,7 @@ CHECKS: tuple[Callable[[Registry, CheckInput], Iterator[Problem]], ...] = (
     archives_unchanged,
     probable_slips,
     repeated_sections,
+    unread_headings,
     hidden_characters,
     no_secrets,
     twins,

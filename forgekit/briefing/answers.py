@@ -39,6 +39,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import UNSETTLED, added_sections, section
 from forgekit.search import Scored, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
@@ -341,6 +342,10 @@ def _explain(store: AnswerSources, found: AnswerData, decision: Decision, mark: 
         found.lines.append(f"- Context: {quote(decision.context)}")
     if decision.alternatives_rejected:
         found.lines.append(f"- Rejected: {'; '.join(map(quote, decision.alternatives_rejected))}")
+    if text := section(decision.body, None):
+        found.lines.append(f"- Also written: {quote(text)}")
+    added = added_sections(decision.body, decision.status.value.capitalize(), UNSETTLED)
+    found.lines.extend(f"- {quote(name)}: {quote(text)}" for name, text in added.items())
     for base in map(store.registry.get, decision.dependencies):
         if isinstance(base, Decision):
             found.lines.append(f"- Rests on {short_id(Kind.DECISION, base.id)}: {quote(base.decision)}")
@@ -482,12 +487,12 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
     if found.lines:
         return found
     for archive, text in store.archives:
-        for section in text.sections:
-            if relevant(subject, section.title) or subject.casefold() == section.title.casefold():
-                lines = split_lines(archive.body)[section.first_line - 1 : section.last_line]
-                found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
+        for part in text.sections:
+            if relevant(subject, part.title) or subject.casefold() == part.title.casefold():
+                lines = split_lines(archive.body)[part.first_line - 1 : part.last_line]
+                found.lines.append(f"{quote(part.title)} ({quote(archive.compression_tag)}):")
                 found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
-                found.cite_archive(archive, within=f", lines {section.first_line}-{section.last_line}")
+                found.cite_archive(archive, within=f", lines {part.first_line}-{part.last_line}")
                 return found
     return found
 

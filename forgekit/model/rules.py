@@ -22,7 +22,8 @@ from forgekit.ids import normalise
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant, format_date
 
-_EARLIER = "Earlier resolutions"
+EARLIER = "Earlier resolutions"
+"""The section that keeps how a thread ended before it was reopened."""
 
 # C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
@@ -155,8 +156,8 @@ def parts(body: str) -> list[tuple[str | None, str]]:
     return [(name, "".join(lines)) for name, lines in out]
 
 
-_FIELDS = frozenset({"context", "quote", "rationale", "resolution"})
-"""Sections that entities hold as fields, in lower case."""
+_FIELDS = frozenset({"Context", "Quote", "Rationale", "Resolution"})
+"""Sections that entities hold as fields."""
 
 
 def added_sections(body: str, *more: str) -> dict[str, str]:
@@ -165,8 +166,8 @@ def added_sections(body: str, *more: str) -> dict[str, str]:
     Args:
         more: headings that hold a field of the entity too.
     """
-    known = _FIELDS.union(name.lower() for name in more)
-    names = dict.fromkeys(name for name, _ in parts(body) if name is not None and name.lower() not in known)
+    known = _FIELDS.union(more)
+    names = dict.fromkeys(name for name, _ in parts(body) if name is not None and name not in known)
     return {name: section(body, name) for name in names}
 
 
@@ -182,7 +183,7 @@ def section(body: str, name: str | None) -> str:
 def with_earlier_resolution(body: str, ended: Instant, status: str, resolution: str) -> str:
     """Return a thread's body that keeps how the thread ended before it was reopened."""
     before = f"- {format_date(ended)}, {status}: {one_line(resolution)}"
-    return with_section(body, _EARLIER, f"{section(body, _EARLIER)}\n{before}".strip("\n"))
+    return with_section(body, EARLIER, f"{section(body, EARLIER)}\n{before}".strip("\n"))
 
 
 def with_section(body: str, name: str | None, text: str) -> str:

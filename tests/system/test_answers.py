@@ -356,6 +356,18 @@ def test_when_something_was_decided_is_said_first(kitchen: tuple[Forge, Decision
     assert second.startswith(f"{short(made)}: Go with quartz")
 
 
+def test_why_shows_the_sections_that_are_no_field(repository: Path) -> None:
+    forge = opened(repository)
+    made = decisions.create(forge, "Keep backups in Falkenstein", project="Ledger").entity
+    body = "### Rationale\n\nNear us.\n\n## Begruendung\n\nBillig."
+    write(forge, lambda _: [replace(made, body=body)], "edit")
+    assert told(ask(forge, "Why did we decide to keep backups in Falkenstein?"))[3:6] == [
+        "- No rationale was recorded.",
+        "- Also written: ### Rationale Near us.",
+        "- Begruendung: Billig.",
+    ]
+
+
 def test_what_changed_since_a_day_is_told_in_order(filed: Forge) -> None:
     lines = told(ask(filed, "What changed in Trellis since July 2026?"))
     events = [line.split(" ", 3)[1:3] for line in lines if line.startswith("- ")]

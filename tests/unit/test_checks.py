@@ -406,6 +406,32 @@ def test_a_second_section_of_one_name_is_found() -> None:
     assert check(Registry.of([PROJECT, A, B, once])) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "heading"),
+    [
+        ("## Begruendung\n\nCheap.", "## Begruendung"),
+        ("## rationale\n\nCheap.", "## rationale"),
+        ("### Rationale\n\nCheap.", "### Rationale"),
+        ("# Rationale\n\nCheap.", "# Rationale"),
+        ("## Rationale\n\nCheap.\n\n## Aside\n\nSo.", ""),
+        ("## Context\n\nNone.\n\n### Options", ""),
+    ],
+)
+def test_a_heading_that_is_not_read_as_the_rationale_is_remarked(body: str, heading: str) -> None:
+    message = (
+        f"{entity_path(X)}: has no section `## Rationale`, and `{heading}` is not read as one "
+        "(write the heading as `## Rationale` if it is meant so)"
+    )
+    found = check(Registry.of([PROJECT, A, B, replace(X, body=body)]))
+    assert [str(problem) for problem in found] == [message] * bool(heading)
+
+
+def test_a_heading_that_is_not_read_as_the_resolution_is_remarked() -> None:
+    ended = thread("Who pays", A, status=ThreadStatus.RESOLVED, body="Text.\n\n## Ergebnis\n\nWe do.")
+    [problem] = check(Registry.of([PROJECT, A, ended]))
+    assert problem.message == "has no section `## Resolution`, and `## Ergebnis` is not read as one"
+
+
 def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
     quoted = dumps(X).replace("status: active", "status: 'active'")
     for text in (quoted, quoted.replace("\n", "\r\n")):
