@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit import console
 from forgekit.cli.call import Call, name_unjudged
 from forgekit.errors import ForgeError, UsageError
+from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import UNKNOWN, format_instant
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from forgekit.conflict.pairs import Finding, Findings
     from forgekit.conventions import Bootstrapped, Contradiction
     from forgekit.forge import Forge
-    from forgekit.ids import EntityId
     from forgekit.model.entities import Entity
     from forgekit.store import Outcome
 
@@ -37,12 +37,23 @@ def _named(entity: Entity, outcome: Outcome, call: Call, unchanged: str = UNCHAN
     if not outcome.diff:
         console.data(name)
     console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
+    if entity.kind in {Kind.DECISION, Kind.THREAD}:
+        _name_ended(entity, call.forge)
     from forgekit.merge.conflicting_edits import fields_in_conflict
 
     if fields := fields_in_conflict(entity):
         console.info(
             f"{name} has two versions of {', '.join(fields)}; `forgekit check` says how to settle it"
         )
+
+
+def _name_ended(entity: Any, forge: Forge) -> None:
+    """Name what an entity that is in force rests on or waits for, and is not itself any more."""
+    for name, does in (("dependencies", "depends on"), ("blocked_by", "waits for")):
+        for key in getattr(entity, name, ()) if not entity.status.ended else ():
+            found: Any = forge.registry().get(EntityId(key)) if is_id(key) else None
+            if found is not None and found.status.ended:
+                console.info(f"it {does} {headline(found)}, which is {found.status.value}")
 
 
 def headline(entity: Entity) -> str:

@@ -240,6 +240,17 @@ def test_edit_takes_options_and_without_a_terminal_asks_for_them(nexus: Path, cl
     ]
 
 
+def test_what_has_ended_is_named_where_something_rests_on_it_or_waits_for_it(nexus: Path, cli: Cli) -> None:
+    base = cli(*NATS, root=nexus).out.strip()
+    first = cli("thread", "new", "Which stream?").out.strip()
+    cli("decision", "invalidate", base, "--reason", "Lost messages")
+    cli("thread", "resolve", first, "--resolution", "One")
+    ran = cli("decision", "new", "Use JetStream", "--depends-on", base)
+    assert ran.err.splitlines()[1:] == [f"it depends on {base}  Use NATS, which is invalidated"]
+    ran = cli("thread", "new", "Which subject?", "--blocked-by", first)
+    assert ran.err.splitlines()[1:] == [f"it waits for {first}  Which stream?, which is resolved"]
+
+
 def test_one_empty_value_empties_a_list(nexus: Path, cli: Cli) -> None:
     base = cli(*NATS, "--rejected", "Kafka", "--tag", "bus", root=nexus).out.strip()
     rests = cli("decision", "new", "Use JetStream", "--depends-on", base).out.strip()
