@@ -10,10 +10,11 @@ import fcntl
 import os
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from forgekit.errors import RepositoryError
+from forgekit.errors import RepositoryError, StoreError
 from forgekit.git import driver
 from forgekit.git.commits import index_fault
 from forgekit.git.publish import Places, is_dead, read_journal
@@ -22,7 +23,7 @@ from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem, Severity
 from forgekit.text.secrets import redact
 from forgekit.worktree import files
-from forgekit.worktree.roots import TOPS, git_dirs, require_no_pipes, work_tree
+from forgekit.worktree.roots import SETTINGS_FILE, TOPS, git_dirs, require_no_pipes, work_tree
 
 BACKUPS = "forgekit-backups"
 """The folder in git's own where `doctor --repair` saves copies."""
@@ -91,6 +92,8 @@ TEXTS = {
 
 _URL = re.compile(r'^\[remote "[^"\n]+"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _SAMPLES = tuple(f"{top}/sample.md" for top in ("archives/2023-11", "registry/decisions/2023-11"))
+_BESIDE = (SETTINGS_FILE, ".gitattributes")
+"""Files of a registry beside its folders."""
 _HARMFUL = frozenset({"filter", "working-tree-encoding", "ident", "eol"})
 
 
@@ -208,10 +211,14 @@ def _index(repository: Repository) -> Iterator[Problem]:
 
 def _entries(repository: Repository) -> Iterator[Problem]:
     """Find entries of the index that would take a commit back."""
-    committed = repository.blobs(tip) if (tip := repository.tip()) else {}
+    if (tip := repository.tip()) is None:
+        return
+    committed: dict[str, str | None] = {**repository.blobs(tip)}
+    with suppress(StoreError):  # no regular file
+        committed |= {name: repository.blob_id(tip, name) for name in _BESIDE}
     # What a merge left with two sides is a person's.
     options = ("--cached", "--name-only", "--no-renames", "--diff-filter=u", "--relative", "-z")
-    for name in _names(repository, "diff-index", *options, tip, "--", *TOPS) if tip else ():
+    for name in _names(repository, "diff-index", *options, tip, "--", *TOPS, *_BESIDE):
         if present(repository.root, name) == committed.get(name):
             yield _damage("index-differs", name)
 

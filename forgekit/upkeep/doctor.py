@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -182,6 +183,13 @@ def _attributes(repository: Repository) -> Iterator[Diagnosis]:
     if lacking or not health.keeps_bytes(repository):
         message = f"{ATTRIBUTES_FILE} lacks lines of forgekit: git may change line ends or merge by lines"
         yield Diagnosis("attributes-lost", message, "`forgekit init` puts it back", ATTRIBUTES_FILE)
+        return
+    with suppress(ForgeError):  # reported of git
+        tip = repository.tip()
+        if repository.blob_id(tip, SETTINGS_FILE) and not repository.blob_id(tip, ATTRIBUTES_FILE):
+            message = f"{ATTRIBUTES_FILE} is not in the last commit: other clones lack the lines of forgekit"
+            advice = f"`git add {ATTRIBUTES_FILE}`, and commit it"
+            yield Diagnosis("attributes-uncommitted", message, advice, ATTRIBUTES_FILE)
 
 
 def _hooks(repository: Repository) -> Iterator[Diagnosis]:

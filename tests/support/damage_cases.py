@@ -236,6 +236,11 @@ def committed(act: Callable[[Path], object]) -> Callable[[Path], None]:
     return do
 
 
+def _uncommitted_attributes(root: Path) -> None:
+    git(root, "rm", "--quiet", "--cached", ATTRIBUTES)
+    git(root, "commit", "--quiet", "--message", "by hand")
+
+
 class After(Enum):
     """What a repair makes of it."""
 
@@ -369,6 +374,11 @@ CASES: dict[str, Case] = {
     "attributes are gone, committed": Case(
         "attributes-lost", committed(lambda r: (r / ATTRIBUTES).unlink()), F
     ),
+    "attributes are gone, staged": Case("attributes-lost", lambda r: git(r, "rm", "--quiet", ATTRIBUTES)),
+    "attributes are gone from the index": Case(
+        "index-differs", lambda r: git(r, "rm", "--quiet", "--cached", ATTRIBUTES)
+    ),
+    "attributes are no longer committed": Case("attributes-uncommitted", _uncommitted_attributes, L),
     "attributes that rewrite": Case("attributes-harmful", _filter, L),
     "merge driver is not registered": Case(
         "driver-missing", lambda r: git(r, "config", "--unset", f"merge.{driver.NAME}.driver")
