@@ -53,7 +53,7 @@ def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str |
 def entity_history(
     forge: Forge, name: str, *, kind: str | None = None, limit: int | None = None
 ) -> list[Commit]:
-    """Return the commits that touched an entity, newest first; one that was deleted answers to its uuid.
+    """Return the commits that touched an entity, newest first; one that was deleted answers to its ids.
 
     Raises NotFoundError, AmbiguousError.
     """
@@ -64,10 +64,38 @@ def entity_history(
     paths.sort(key=lambda path: not (git.root / path).is_file())
     found = next(filter(None, (git.log(path, limit=limit) for path in paths)), [])
     if not found:
-        entity = forge.entity(name, *kinds)
-        found = git.log(path_of(entity.kind, entity.id), limit=limit)
+        try:
+            entity = forge.entity(name, *kinds)
+            path = path_of(entity.kind, entity.id)
+        except NotFoundError:
+            _, path = deletion(forge, name, kinds)
+            if not path:
+                raise
+        found = git.log(path, limit=limit)
     git.keep_graph()
     return found
+
+
+def deletion(forge: Forge, name: str, kinds: tuple[Kind, ...]) -> tuple[str, str]:
+    """Return the newest commit that deleted the file of an entity, and its path; ("", "") where none did.
+
+    Args:
+        name: its uuid or short id.
+        kinds: of these only; all where empty.
+    """
+    prefix, _, digits = name.rpartition("_")
+    folders = [k.folder for k in kinds or Kind if is_id(name) or (k.prefix == prefix and len(digits) == 12)]
+    options = ("--diff-filter=D", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%H")
+    git = Program(forge.root)
+    listed = git.attempt("log", *options, "HEAD", "--", *folders).stdout if folders else b""
+    commit = ""
+    for part in listed.decode("utf-8", "surrogateescape").split("\0"):
+        text = part.lstrip("\n")
+        if text.startswith("\1"):
+            commit = text[1:]
+        elif text.endswith(f"{digits}.md"):
+            return commit, text
+    return "", ""
 
 
 def endings(forge: Forge, decisions: Iterable[Decision]) -> dict[EntityId, Instant]:

@@ -297,14 +297,19 @@ def _named(
 ) -> tuple[Entity, tuple[Finding, ...]]:
     """Return an entity by name with the contradictions found of a decision; or a finding by its id."""
     from forgekit.findings import findings_of
+    from forgekit.history import deletion
 
     try:
         entity = forge.entity(name, *kinds)
-    except NotFoundError:
+    except NotFoundError as e:
         finding = _finding(forge, name, kinds)
-        if finding is None:
+        if finding is not None:
+            return finding.verdict(), (finding,)
+        commit, _ = deletion(forge, name, kinds)
+        if not commit:
             raise
-        return finding.verdict(), (finding,)
+        hint = f"it was deleted in {commit[:10]}; `forgekit show {name} --at {commit[:10]}~1` shows it"
+        raise NotFoundError(e.what, e.name, hint) from None
     if entity.kind is not Kind.DECISION:
         return entity, ()
     found = findings_of(forge, registry, {entity.id}, wait_ms=0).conflicts

@@ -45,8 +45,21 @@ def test_what_was_deleted_answers_to_its_id(repository: Path) -> None:
     store = Store(repository)
     store.commit(lambda: recording("Use A"))
     store.commit(lambda: Change(deletes=(path_of_text("Use A"),), subject="decision: drop"))
-    subjects = [commit.subject for commit in entity_history(Forge.open(repository), KEY)]
-    assert subjects == ["decision: drop", "decision: new"]
+    for name in (KEY, short_id(Kind.DECISION, KEY)):
+        subjects = [commit.subject for commit in entity_history(Forge.open(repository), name)]
+        assert subjects == ["decision: drop", "decision: new"]
+    with pytest.raises(NotFoundError):
+        entity_history(Forge.open(repository), f"thr_{KEY[-12:]}")
+
+
+def test_what_was_deleted_is_shown_as_of_the_commit_that_is_named(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use A", "--project", "P", root=registry).out.strip()
+    git(registry, "rm", "--quiet", cli("show", name, "--json").json["path"])
+    git(registry, "commit", "--quiet", "--message", "drop it")
+    commit = git(registry, "rev-parse", "HEAD")[:10]
+    hint = f"it was deleted in {commit}; `forgekit show {name} --at {commit}~1` shows it"
+    assert cli("show", name).err == f"forgekit: no entity answers to '{name}'; {hint}\n"
+    assert cli("show", name, "--at", f"{commit}~1").out.startswith(f"{name}  Use A\n")
 
 
 def test_what_is_not_committed_has_an_empty_history(repository: Path) -> None:
