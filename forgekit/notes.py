@@ -63,6 +63,7 @@ class NotesReport:
         gone: the notes whose file was removed; they stay.
         problems: files that were left out.
         unread: keys of front matter that could not be read, in files that are new or changed.
+        secret: files in which a secret is that its note has not.
     """
 
     outcome: Outcome
@@ -71,6 +72,7 @@ class NotesReport:
     redacted: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     unread: tuple[Problem, ...] = ()
+    secret: tuple[str, ...] = ()
 
 
 def add(
@@ -176,6 +178,7 @@ def ingest_folder(
     here = text_hash(str(folder.resolve()))
     states: Counter[str] = Counter()
     unread: list[Problem] = []
+    secret: list[str] = []
     gone: list[Note] = []
 
     def change() -> Change:
@@ -191,6 +194,7 @@ def ingest_folder(
         states.clear()
         redacted.clear()
         unread.clear()
+        secret.clear()
         for source, file in files.items():
             standing = known.get(source) or left.pop(file.digest, None)
             note, secrets, faults = _from_file(standing, name, file, forge.now())
@@ -202,6 +206,7 @@ def ingest_folder(
                     note, note_id=note_id(note.project_uuid, f"{file.name}\n{here}", note.created_at)
                 )
             redacted.update(secrets)
+            secret.extend([file.source] if secrets else [])
             unread.extend(
                 Problem(code="unread-key", message=fault, path=file.source, severity=Severity.WARNING)
                 for fault in faults
@@ -232,6 +237,7 @@ def ingest_folder(
         redacted=redacted,
         problems=tuple(problems),
         unread=tuple(unread),
+        secret=tuple(secret),
     )
 
 

@@ -249,6 +249,7 @@ def ingest(call: Call) -> None:
 
 
 def _ingest_notes(call: Call) -> None:
+    from forgekit.model.entities import entity_path
     from forgekit.notes import ingest_folder
     from forgekit.worktree.local_state import record_gone
 
@@ -262,11 +263,15 @@ def _ingest_notes(call: Call) -> None:
             console.info(f"left out: {problem.path} {problem.message}")
         for problem in report.unread[:_ARCHIVE_PROBLEMS]:
             console.info(f"front matter not read: {problem.path}: {problem.message}")
+        for source in report.secret[:_ARCHIVE_PROBLEMS]:
+            console.info(f"kept without a secret, which the file still holds: {source}")
         gone = {note.id: note for note in report.gone}
         told = set(gone) if call.dry_run else record_gone(call.forge.root, Path(path), gone)
         for note in [note for key, note in gone.items() if key in told][:_CONVERSATIONS]:
-            name = short_id(Kind.NOTE, note.id)
-            console.info(f"{name} {console.one_line(note.title)}: its file is gone; the note stays")
+            name = f"{short_id(Kind.NOTE, note.id)} {console.one_line(note.title)}"
+            console.info(
+                f"{name}: its file is gone; the note stays (`git rm {entity_path(note)}` deletes it)"
+            )
         counts = {state: report.states.get(state, 0) for state in ("new", "changed", "moved", "unchanged")}
         counts |= {"gone": len(report.gone), "left out": len(report.problems)}
         counts |= {"redacted": sum(report.redacted.values())}

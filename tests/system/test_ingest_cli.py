@@ -232,9 +232,12 @@ def test_a_note_whose_file_is_gone_is_named_once(cli: Cli, tmp_path: Path) -> No
     for name in ("pump", "roof"):
         (folder / f"{name}.md").write_text(f"About the {name}.", encoding="utf-8")
     assert cli("ingest", "notes", str(folder), "--project", "House").code == 0
+    [path] = [row["path"] for row in cli("note", "list", "--json").json if row["title"] == "pump"]
     (folder / "pump.md").unlink()
     first = cli("ingest", "notes", str(folder)).err.splitlines()
-    assert [line.partition(" ")[2] for line in first[:-1]] == ["pump: its file is gone; the note stays"]
+    assert [line.partition(" ")[2] for line in first[:-1]] == [
+        f"pump: its file is gone; the note stays (`git rm {path}` deletes it)"
+    ]
     (again,) = cli("ingest", "notes", str(folder)).err.splitlines()
     assert again == first[-1]
     assert "1 unchanged, 1 gone" in again
@@ -260,3 +263,15 @@ def test_a_trace_names_the_compaction_that_is_the_same_conversation(
         f"{session[0]} {session[2]} is the same conversation",
         f"{compaction[0]} is joined to no other conversation",
     ]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_file_with_a_secret_is_named(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "pump.md").write_text(f"The key is {'AKIA' + 'QYLPMN5HFIQR7XYZ'}.", encoding="utf-8")
+    (folder / "roof.md").write_text("About the roof.", encoding="utf-8")
+    lines = cli("ingest", "notes", str(folder), "--project", "House").err.splitlines()
+    assert lines[-2] == "kept without a secret, which the file still holds: vault/pump.md"
+    assert "2 new" in lines[-1]
+    assert "1 redacted" in lines[-1]
