@@ -110,6 +110,8 @@ def derivations(registry: Registry, given: CheckInput) -> Iterator[Problem]:
         if expected != entity.id:
             message = f"the id should be {expected}, from {basis}"
             fix = "undo the change to what the id is made from"
+            if isinstance(entity, Project):
+                fix = "undo the change: a project keeps its name, from which the ids of its records follow"
             yield finding(entity, "id-derivation", message, entity.kind.id_field, fix)
 
 
@@ -178,7 +180,7 @@ def projects_agree(registry: Registry, given: CheckInput) -> Iterator[Problem]:
         if isinstance(entity, (Conflict, Project)):
             continue
         project = registry.get(entity.project_uuid)
-        if isinstance(project, Project):
+        if isinstance(project, Project) and project.id == project_id(project.project_name):
             agrees = entity.project_name == project.project_name
             named = f"the project {project.project_name!r}"
         else:

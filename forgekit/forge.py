@@ -13,7 +13,7 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
+from forgekit.errors import AmbiguousError, FormatError, NotFoundError, RuleError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant, parse_instant
@@ -266,11 +266,19 @@ class Forge:
         return found
 
     def new_project(self, name: str, registry: Registry) -> list[Project]:
-        """Return the project to register along with its first entity; nothing where it is known."""
-        from forgekit.model.entities import Project
+        """Return the project to register along with its first entity; nothing where it is known.
+
+        Raises RuleError where the file of another project was given this name.
+        """
+        from forgekit.model.entities import Project, entity_path
 
         project = Project(project_uuid=project_id(name), project_name=name)
-        return [] if project.id in registry.entities else [project]
+        if project.id in registry.entities:
+            return []
+        if renamed := [other for other in registry.projects if other.project_name == name]:
+            path = entity_path(renamed[0])
+            raise RuleError(f"{path} was renamed to {name!r}; a project keeps its name, so undo that change")
+        return [project]
 
     def project(self, name: str | None, registry: Registry, *, required: bool = True) -> str | None:
         """Return the project that a command works on: the one named, the default one, the only one.

@@ -230,7 +230,8 @@ def _edit(kind: str, function: str, usage: str, *arguments: Argument) -> Operati
     command = f"forgekit {kind} edit {_PREFIXES[kind]}_b34bfcd74276"
     return _writing(
         f"{kind} edit",
-        f"Change one {kind}; without options in $VISUAL or $EDITOR.",
+        f"Change one {kind}; without options in $VISUAL or $EDITOR."
+        + (" A project keeps its name." if kind == "project" else ""),
         function,
         (_id(kind), *arguments),
         (f"{command} {usage}", command),

@@ -26,14 +26,13 @@ def create(
     line = normalise(one_line(forge.project(name, forge.registry()) or ""))
     words = tuple(dict.fromkeys(tags))
     body = with_section("", None, content)
-    project = Project(project_uuid=project_id(line), project_name=line, tags=words, body=body)
 
     def decide(registry: Registry) -> list[Entity]:
-        standing = registry.get(project.id)
+        standing = registry.get(project_id(line))
         if isinstance(standing, Project):
             wanted = with_section(standing.body, None, content) if content else ""
             return [require_same(standing, body=wanted, tags=words)]
-        return [project]
+        return [replace(new, tags=words, body=body) for new in forge.new_project(line, registry)]
 
     return write(forge, decide, "project new", options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -490,6 +491,19 @@ def test_what_is_given_once_is_there_when_a_change_is_decided_again(
     assert isinstance(asked, Thread)
     assert isinstance(edited, Decision)
     assert (asked.tags, edited.tags, edited.alternatives_rejected) == (("a", "b"), ("a",), ("Sleep",))
+
+
+def test_a_project_whose_file_was_renamed_gets_no_twin(repository: Path) -> None:
+    forge = Forge.open(repository)
+    kontor = projects.create(forge, "Kontor").entity
+    file = repository / entity_path(kontor)
+    file.write_text(file.read_text(encoding="utf-8").replace("Kontor", "Kanzlei"), encoding="utf-8")
+    message = f"{entity_path(kontor)} was renamed to 'Kanzlei'; a project keeps its name, so undo that change"
+    with pytest.raises(RuleError, match=f"^{re.escape(message)}$"):
+        projects.create(forge, "Kanzlei")
+    for name in ("Kanzlei", None):
+        with pytest.raises(RuleError, match=f"^{re.escape(message)}$"):
+            decisions.create(forge, "Use A", project=name)
 
 
 @pytest.mark.parametrize("function", [threads.thread_active, decisions.decision_conflicts])
