@@ -195,7 +195,7 @@ def _click_type(argument: Argument) -> click.ParamType | Callable[[str], object]
         case Type.COUNT:
             return click.IntRange(argument.least)
         case Type.SHARE:
-            return click.FloatRange(0.0, 1.0)
+            return SHARE
         case Type.CHOICE:
             return click.Choice(argument.of)
         case Type.PATH:
@@ -212,6 +212,20 @@ def _click_type(argument: Argument) -> click.ParamType | Callable[[str], object]
 
 PATH = click.Path(readable=False, allow_dash=True)
 """A file or folder; shells complete it, and what is wrong with it is reported where it is read."""
+
+
+class _Share(click.FloatRange):
+    """A number from 0 to 1, with a point or a comma."""
+
+    name = "number from 0 to 1"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; raise BadParameter for what is none."""
+        plain: Any = str(value).replace(",", ".")  # click says that it takes numbers only
+        return super().convert(plain, param, ctx)
+
+
+SHARE = _Share(0.0, 1.0)
 
 
 def _date(value: str) -> Instant:

@@ -287,6 +287,8 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
     ("arguments", "message"),
     [
         (("decision", "new", "X", "--tier", "1.5"), "Invalid value for '--tier': 1.5 is not in the range"),
+        (("decision", "new", "X", "--tier", "1,5"), "Invalid value for '--tier': 1.5 is not in the range"),
+        (("decision", "new", "X", "--tier", "a"), "'a' is not a valid number from 0 to 1."),
         (("decision", "new", "X", "--tier", "nan", "--project", "P"), "nan must lie between 0 and 1"),
         (("decision", "new", "X", "--at", "soon"), "'soon' is not a date such as 2026-03-04T16:20:00Z"),
         (("decision", "validate", "X", "--at", "2062-04-01"), "2062-04-01 lies ahead"),
