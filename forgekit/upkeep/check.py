@@ -443,7 +443,8 @@ def _misplaced(forge: Forge, problem: Problem) -> Problem | None:
     message = f"holds {entity.id}, whose place is {home}"
     if (forge.root / home).exists():
         fix = "keep what is right in that file, and delete this one"
-        return replace(problem, code="duplicate-id", fix=fix) if problem.code == "misplaced" else None
+        code = "duplicate-id" if problem.code == "misplaced" else problem.code
+        return replace(problem, code=code, message=message, fix=fix)
     if move_of(forge, problem.path) is None:
         return replace(problem, code="misplaced", message=message, fix="restore its id, or move it there")
     fix = f"`forgekit check --fix` moves it to {home}"

@@ -205,6 +205,16 @@ def test_an_edit_goes_along_with_a_move(root: Path, is_committed: bool) -> None:
     assert status(root) == ("" if is_committed else f" M {HOME}\n")
 
 
+@pytest.mark.parametrize("change", ["", "\nMine.\n"])
+def test_a_copy_beside_a_file_names_it(root: Path, change: str) -> None:
+    copy = path_of(root, ROWS).with_name(f"{ROWS.id}-2.md")
+    copy.write_text(path_of(root, ROWS).read_text(encoding="utf-8") + change, encoding="utf-8")
+    [found] = problems(root)
+    assert (found.code, found.path) == ("stray-file", copy.relative_to(root).as_posix())
+    assert found.message == f"holds {ROWS.id}, whose place is {HOME}"
+    assert found.fix == "keep what is right in that file, and delete this one"
+
+
 def test_a_dry_run_moves_nothing(root: Path, cli: Cli) -> None:
     place = renamed(root)
     ran = cli("check", "--fix", "--dry-run", root=root)
