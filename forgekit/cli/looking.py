@@ -61,6 +61,8 @@ _HIDDEN = (
     *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
     # The headline and the project's name say these.
     *("title", "decision", "candidate", "convention", "project_uuid"),
+    # The first is printed below; the other counts conversations, not what `decision validate` did.
+    *("sections", "validation_count"),
 )
 _PATHS = 3
 """Paths that are named of those that a decision governs."""

@@ -52,6 +52,17 @@ def test_show_has_everything_and_where_it_came_from(nexus: Path, cli: Cli) -> No
     assert text.endswith(f"file                   {view['path']}\n\nRationale\n\n  Fast\n")
 
 
+def test_show_prints_an_added_section_once(nexus: Path, cli: Cli) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    path = nexus / cli("show", name, "--json").json["path"]
+    with path.open("a", encoding="utf-8") as file:
+        file.write("\n## Cost\n\nTwo servers.\n")
+    text = cli("show", name).out
+    assert text.count("Two servers.") == 1
+    assert text.endswith("\n\nRationale\n\n  Fast\n\nCost\n\n  Two servers.\n")
+    assert "validation count" not in text
+
+
 def test_lists_are_newest_first_and_filtered(nexus: Path, cli: Cli) -> None:
     cli("decision", "new", "Old", "--at", "2026-01-01", root=nexus)
     cli("decision", "new", "New", "--at", "2026-02-01", "--tier", "0.5")
