@@ -173,7 +173,7 @@ def put(body: str, chosen: Iterable[str]) -> str:
 def sentence(kind: Kind, conflict: FieldConflict) -> str:
     """Describe a conflict for people: the value in the file, and the place of the other one."""
     if not conflict.field:
-        return "one side deleted it and the other changed it; the changed file was kept"
+        return "one side deleted it and the other changed it; the changed file was kept (`git rm` deletes it)"
     name = conflict.field.removeprefix("## ")
     if kind.quoted and name == PREAMBLE:
         return "each side filed another text; one was kept, the other is in the history"

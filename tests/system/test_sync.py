@@ -528,7 +528,8 @@ def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, 
     cli("sync", root=one)
     ran = cli("sync", root=two)
     assert ran.code == 1
-    assert ran.out == f"{PATH_A}: one side deleted it and the other changed it; the changed file was kept\n"
+    kept = "the changed file was kept (`git rm` deletes it)"
+    assert ran.out == f"{PATH_A}: one side deleted it and the other changed it; {kept}\n"
     cli("sync", root=one)
     assert "tags: [kept]" in (one / PATH_A).read_text(encoding="utf-8")
 
