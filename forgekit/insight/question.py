@@ -88,7 +88,6 @@ _SHAPES = {
     Command.DISCUSSED: rf"what (?:did|have) {_WHO} (?:discuss(?:ed)?|say|said|talk(?:ed)?)(?: about)? (.+)",
     Command.EXPAND: r"expand (?:on )?(.+)",
 }
-_PATTERNS = {command: re.compile(shape, re.IGNORECASE) for command, shape in _SHAPES.items()}
 _OVER = re.compile(
     r"(?:\s(?:over|instead of|rather than|versus|vs\.?)|,\s(?:and\s|but\s)?not)\s", re.IGNORECASE
 )
@@ -100,8 +99,8 @@ LONGEST = 2_000
 def read_question(text: str) -> Question:
     """Return what a question asks; of no known shape, a search for its words."""
     line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. \u00bf\u00a1\uff1f\u3002")
-    for command, pattern in _PATTERNS.items():
-        match = pattern.fullmatch(line)
+    for command, shape in _SHAPES.items():
+        match = re.fullmatch(shape, line, re.IGNORECASE)
         if match:
             subject, *since = (found.strip(_QUOTES + " ") for found in match.groups(""))
             return Question(command, subject, *since)

@@ -67,8 +67,8 @@ _FOREIGN_STOP_WORDS = tuple(
 
 
 _WORD = re.compile(r"[^\W_]+")
-_BEYOND_LATIN = re.compile("[\u0370-\u1dff\u2c00-\ud7ff]")
-_WORD_OR_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af]|[^\\W_\u2e80-\u9fff\uac00-\ud7af]+")
+_BEYOND_LATIN = "\u0370"
+_WORD_OR_WIDE = "[\u2e80-\u9fff\uac00-\ud7af]|[^\\W_\u2e80-\u9fff\uac00-\ud7af]+"
 
 
 @cache
@@ -89,7 +89,7 @@ def unlike(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
 def is_english(text: str) -> bool:
     """Say whether a text may be English: neither function words nor a letter tell that it is not."""
     found = {*_WORD.findall(text.casefold())}
-    return _BEYOND_LATIN.search(text) is None and _stop_words(found) is STOP_WORDS
+    return all(c < _BEYOND_LATIN for word in found for c in word) and _stop_words(found) is STOP_WORDS
 
 
 def stop_words(text: str) -> frozenset[str]:
@@ -135,7 +135,7 @@ def stem(word: str) -> str:
 
 def likeness(a: str, b: str) -> float:
     """Return the share of the words of the longer text that the other has; a wide character is a word."""
-    one, other = ({*_WORD_OR_WIDE.findall(text.casefold())} for text in (a, b))
+    one, other = ({*re.findall(_WORD_OR_WIDE, text.casefold())} for text in (a, b))
     return len(one & other) / max(len(one), len(other), 1)
 
 
@@ -171,7 +171,6 @@ TERM_LIMIT = 48
 """Different words of a query that are asked for."""
 
 _GAP = "\u200b"
-_HIRAGANA = re.compile(f"[\u3041-\u309f{_GAP}]+")
 _UNSPACED_RANGES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # kana
@@ -219,7 +218,7 @@ def match_expression(query: str) -> str:
 
 def is_grammar(term: str) -> bool:
     """Say whether a term of Japanese is of hiragana alone, as endings and particles are."""
-    return _HIRAGANA.fullmatch(term) is not None
+    return all("\u3041" <= character <= "\u309f" or character == _GAP for character in term)
 
 
 def _words(query: str) -> list[str]:
