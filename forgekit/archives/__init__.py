@@ -7,5 +7,5 @@ records); `tagged` with `tokens`, `tagger`, `spans`, `layout`, `grouping` (what 
 block.
 """
 
-READER_VERSION = "22"
+READER_VERSION = "23"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

@@ -99,7 +99,7 @@ IDS = re.compile(
 _REFERENCES = re.compile(
     rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?"
     rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
-    rf"|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
+    rf"|[^\W\d_]{{3,20}} (?-i:[A-Z])(?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
@@ -665,19 +665,45 @@ def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionSta
     elif status is None and meaning is not None:
         in_force = meaning in ("revised", "reinstated")
         status = DecisionStatus.ACTIVE if in_force else DecisionStatus(meaning)
+    if (
+        ids
+        and status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED)
+        and _names_old(claim, text, ids[0])
+    ):
+        claim.values["revises"] = ids
+        return DecisionStatus.ACTIVE
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED):
         claim.values |= {"superseded_by": ids[0]} if ids else {}
-        claim.values.setdefault("superseded_by words", text)
+        claim.values["status words"] = text
     elif status is DecisionStatus.ACTIVE and (old := _old_ids(text)):
         claim.values["revises"] = old
+    elif status is DecisionStatus.ACTIVE and (words := _old_words(text)):
+        claim.values |= {"revises words": words, "superseded_by words": ""}
     return status
+
+
+def _names_old(claim: Claim, text: str, name: str) -> bool:
+    """Say whether a state names what its record replaces: by a verb, else by an earlier id of the series."""
+    label, own, old = field_named(_head(text), "D"), series_of(claim.local_id), series_of(name)
+    is_earlier = own is not None and old is not None and own[0] == old[0] and old[1] < own[1]
+    return label == "revises" or (parse_decision_status(text) is None and is_earlier)
 
 
 def _old_ids(text: str) -> Sequence[str]:
     """Return the ids behind a label that names what a decision replaces: `active; supersedes D002`."""
-    clauses = (part.strip() for part in re.split(r"[;,.]", text)[1:])
+    clauses = (part.strip() for part in re.split(r"[;,.(]", text)[1:])
     found = (references(part) for part in clauses if field_named(_head(part), "D") == "revises")
     return next(found, ())
+
+
+def _old_words(text: str) -> str:
+    """Return the words behind a label that names what a decision replaces: `active, replaces "Send it"`."""
+    for clause in re.split(r"[;,.(]\s*", text):
+        words = clause.split()
+        for count in (2, 1):
+            if field_named(" ".join(words[:count]), "D") == "revises":
+                return " ".join(words[count:])
+    return ""
 
 
 def _head(text: str) -> str:
@@ -811,9 +837,10 @@ _TIER = ("tier", "tier_token")
 _NOUNS = {"D": "decision", "T": "title", "A": "name"}
 
 
-def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
+def join(found: ClaimList, claims: Sequence[Claim], *, has_parent: bool) -> list[Claim]:
     """Merge claims about the same local id; the result is in the order of their first lines.
 
+    What names no record of an archive with a parent may be the words of one of the parent's, and is kept.
     A claim with a short id (`D001 dec_...`) beside another D001 goes under its short id: lines that forgekit
     prints can be kept among the new records of an archive.
     """
@@ -824,59 +851,101 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
         each = replace(claim, local_id=claim.values["entity"]) if apart else claim
         groups.setdefault((each.kind, key_of(each.local_id)), []).append(each)
     merged = [_merge(found, group) for group in groups.values()]
-    _spell(found, merged)
+    _spell(found, merged, has_parent=has_parent)
     return merged
 
 
-def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the records of an archive are called.
+
+    Attributes:
+        ids: their ids, by key.
+        kinds: their kinds, by id.
+        titles: their ids, by kind and words.
+        numbers: their ids, by kind and number.
+        series: their kinds, by the letters of their ids.
+    """
+
+    ids: Mapping[str, str]
+    kinds: Mapping[str, str]
+    titles: Mapping[tuple[str, str], str]
+    numbers: Mapping[tuple[str, str], str]
+    series: Mapping[str, str]
+
+    @classmethod
+    def of(cls, merged: Sequence[Claim]) -> _Names:
+        """Return the names of claims; of two with one number the first has it."""
+        texts = ((claim, _words_alone(_key(claim))) for claim in merged)
+        digits = ((claim, re.search(r"\d+$", claim.local_id)) for claim in reversed(merged))
+        places = ((claim, series_of(claim.local_id)) for claim in merged)
+        return cls(
+            ids={key_of(claim.local_id): claim.local_id for claim in merged},
+            kinds={claim.local_id: claim.kind for claim in merged},
+            titles={(claim.kind, text): claim.local_id for claim, text in texts if " " in text.strip()},
+            numbers={(claim.kind, n.group().lstrip("0")): claim.local_id for claim, n in digits if n},
+            series={place[0]: claim.kind for claim, place in places if place},
+        )
+
+    def resolve(self, reference: str, kind: str) -> str:
+        """Return the id of the record that a reference names by its id, its number, or noun and number."""
+        if name := self.ids.get(key_of(reference)):
+            return name
+        if _is_registered(reference):
+            return reference
+        digits = re.search(r"\d+$", reference)
+        of_kind = kind if reference.isdigit() or reference[0] == "#" else kind_of(reference)
+        return self.numbers.get((of_kind, digits.group().lstrip("0") if digits else ""), reference)
+
+    def is_meant(self, reference: str, kind: str) -> bool:
+        """Say whether a reference may be an id: of a record, of our shape, or of a series that goes on."""
+        if ":" in reference or reference in self.kinds or _is_ours(reference):
+            return True
+        place = series_of(reference)  # a parent's, if records of this archive go on in its series
+        return place is not None and self.series.get(place[0]) == kind
+
+    def titled(self, words: str, claim: Claim) -> list[str]:
+        """Return the other records of a claim's kind whose whole texts some words hold."""
+        held = _words_alone(match_key(words))
+        found = (name for (kind, text), name in self.titles.items() if kind == claim.kind and text in held)
+        return [name for name in found if name != claim.local_id]
+
+
+def _spell(found: ClaimList, merged: Sequence[Claim], *, has_parent: bool) -> None:
     """Write each reference as its record writes its id; words that name no record are kept in the text."""
-    names = {key_of(claim.local_id): claim.local_id for claim in merged}
-    texts = ((claim, _words_alone(_key(claim))) for claim in merged)
-    titles = {(claim.kind, text): claim.local_id for claim, text in texts if " " in text.strip()}
-    kinds = {claim.local_id: claim.kind for claim in merged}
-    known, numbers = set(names.values()), dict[tuple[str, str], str]()
-    series = {}
-    for claim in merged:
-        if digits := re.search(r"\d+$", claim.local_id):
-            numbers.setdefault((claim.kind, digits.group().lstrip("0")), claim.local_id)
-        if place := series_of(claim.local_id):
-            series[place[0]] = claim.kind
+    names = _Names.of(merged)
     for claim in merged:
         for name in ("dependencies", "blocked_by", "revises"):
-            spelled = [_resolve(each, claim.kind, names, numbers) for each in claim.values.get(name) or ()]
-            wanted = [
-                each for each in spelled if name != "blocked_by" or kinds.get(each, kind_of(each)) != "D"
-            ]
-            kept = [
-                each
-                for each in wanted
-                if ":" in each or each in known or _is_ours(each) or _goes_on(each, claim.kind, series)
-            ]
-            words = claim.values.pop(f"{name} words", "")
-            by_id = [names[key] for key in keys_in(words, names) if names[key] != claim.local_id]
-            kept = kept or by_id or _titled(words, claim, titles)
-            if words and not kept:
-                _keep(claim, name.capitalize(), words)
-                message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
-                found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
-            if name == "blocked_by" and "waits_for" in claim.values:
-                named = {_resolve(each, claim.kind, names, numbers): each for each in claim.values[name]}
-                spellings = {each for one, each in named.items() if one in kept}
-                parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
-                claim.values["waits_for"] = tuple(parts)
-            if name in claim.values or kept:
-                claim.values[name] = tuple(dict.fromkeys(kept))
+            _spell_field(found, claim, name, names, has_parent=has_parent)
         words, successor = claim.values.pop("superseded_by words", ""), claim.values.get("superseded_by")
-        successors = [_resolve(successor, claim.kind, names, numbers)] if successor else []
-        for each in successors or _titled(words, claim, titles)[:1]:
+        successors = [names.resolve(successor, claim.kind)] if successor else []
+        successors += names.titled(words or claim.values.get("status words", ""), claim)
+        successors += [words] if has_parent and " " in words else []
+        for each in successors[:1]:
             claim.values["superseded_by"] = each
 
 
-def _titled(words: str, claim: Claim, titles: Mapping[tuple[str, str], str]) -> list[str]:
-    """Return the ids of the other records of a claim's kind whose whole texts some words hold."""
-    held = _words_alone(match_key(words))
-    found = (name for (kind, text), name in titles.items() if kind == claim.kind and text in held)
-    return [name for name in found if name != claim.local_id]
+def _spell_field(found: ClaimList, claim: Claim, name: str, names: _Names, *, has_parent: bool) -> None:
+    """Write the references of a field; those to a parent's record may be its words."""
+    given = [names.resolve(each, claim.kind) for each in claim.values.get(name) or ()]
+    wanted = [each for each in given if name != "blocked_by" or names.kinds.get(each, kind_of(each)) != "D"]
+    words = claim.values.pop(f"{name} words", "")
+    kept = [each for each in wanted if names.is_meant(each, claim.kind)]
+    by_key = [names.ids[key] for key in keys_in(words, names.ids)]
+    kept = kept or [each for each in by_key if each != claim.local_id] or names.titled(words, claim)
+    if not kept and words and has_parent and name != "blocked_by" and " " in words:
+        kept = [words]
+    elif not kept and words:
+        _keep(claim, name.capitalize(), words)
+        message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
+        found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
+    if name == "blocked_by" and "waits_for" in claim.values:
+        named = {names.resolve(each, claim.kind): each for each in claim.values[name]}
+        spellings = {each for one, each in named.items() if one in kept}
+        parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
+        claim.values["waits_for"] = tuple(parts)
+    if name in claim.values or kept:
+        claim.values[name] = tuple(dict.fromkeys(kept))
 
 
 def _words_alone(text: str) -> str:
@@ -889,26 +958,6 @@ def _adds_words(part: str, spellings: Collection[str]) -> bool:
     for each in named:
         part = part.replace(each, " ", 1)
     return not named or len(part.split()) > _BESIDE
-
-
-def _resolve(
-    reference: str, kind: str, names: Mapping[str, str], numbers: Mapping[tuple[str, str], str]
-) -> str:
-    """Return the id of the record that a reference names by its id, its number, or noun and number."""
-    if name := names.get(key_of(reference)):
-        return name
-    if _is_registered(reference):
-        return reference
-    digits = re.search(r"\d+$", reference)
-    kinds = [kind] if reference.isdigit() or reference[0] == "#" else [kind_of(reference)]
-    number = digits.group().lstrip("0") if digits else ""
-    return next((numbers[each, number] for each in kinds if (each, number) in numbers), reference)
-
-
-def _goes_on(reference: str, kind: str, series: Mapping[str, str]) -> bool:
-    """Say whether an id may be a parent's: of the series in which records of this archive go on."""
-    place = series_of(reference)
-    return place is not None and series.get(place[0]) == kind
 
 
 def _is_ours(reference: str) -> bool:

@@ -57,6 +57,7 @@ Mention = tuple[EntityId, str]
 LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _WORD = re.compile(r"\w+")
+_PLACE = re.compile(r"\d+|\w")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
 _LEAST_ALIKE, _ALIKE, _MOST_ALIKE, _NEVER_ALIKE = 0.3, 0.7, 0.8, 2.0
 """How like two texts under one id must be to be of one record: where others are, and where none is known."""
@@ -683,18 +684,35 @@ class _Fold:
     def find(
         self, archive: Archive, ids: LocalIds, name: str, index: EntityIndex, line: int, me: EntityId
     ) -> EntityId | None:
-        """Return the entity of a local id, a short id or `TAG:D003`, but not `me`."""
+        """Return the entity of a local id, a short id, `TAG:D003` or the words of a record, but not `me`."""
         tag, _, local = name.rpartition(":")
-        if tag:
+        parts = name.split()
+        is_words = len(parts) > 3 or (len(parts) > 1 and not _PLACE.fullmatch(parts[-1]))
+        if is_words:
+            entity = self.worded(archive, name, index)
+        elif tag:
             source = self.archive_named(archive, tag)
             entity = self.visible[source.id].get(key_of(local)) if source else None
         else:
             entity = ids.get(key_of(name)) or index.named(name if "_" in name else None)
         if entity is None or entity not in index.texts:
-            if kind_of(local) or " " not in local:  # `May 1` may be a date
+            if is_words:
+                message = f"no record of its parents is “{name[:60]}”"
+                self.note(archive, line, "no-reference", message, "write its id or its whole words")
+            elif kind_of(local) or " " not in local:  # `May 1` may be a date
                 self.note(archive, line, "unknown-reference", f"{name} is not known here")
             return None
         return entity if entity != me else None
+
+    def worded(self, archive: Archive, words: str, index: EntityIndex) -> EntityId | None:
+        """Return the entity of an archive or its ancestors whose text is most like some words, or in them."""
+        parents = (parent.id for parent in self.ancestry.parents[archive.id])
+        seen = (self.visible[each].values() for each in (archive.id, *parents) if each in self.visible)
+        known = {entity for some in seen for entity in some if entity in index.texts}
+        held = [(1.0, e) for e in known if match_key(index.texts[e]) in match_key(words)]
+        found = held or [(likeness(index.texts[e], words), e) for e in known]
+        share, entity = max(found, default=(0.0, EntityId("")))
+        return entity if share >= _MOST_ALIKE else None
 
     def resolve_references(self) -> None:
         """Add references to the histories; those that close a cycle become problems."""

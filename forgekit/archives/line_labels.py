@@ -40,7 +40,7 @@ _TAGS = {
     "resolution": "res",
 }
 """Tags of fields whose values are words or names."""
-_LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; ")}
+_LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
 
@@ -99,7 +99,7 @@ def _is_known(label: str) -> bool:
 
 
 def labelled_fields(each: Found, lines: Sequence[str], kind: str) -> dict[str, str]:
-    """Return the reason and the alternatives of a decision where labels begin all lines that have them."""
+    """Return reason, alternatives and state of a decision where labels begin all lines that have them."""
     found: dict[str, str] = {}
     for tag, (name, joint) in _LISTED.items() if kind == "D" else ():
         numbers = {number: None for span in each.all(tag) for number in range(span.line, span.last + 1)}

@@ -112,7 +112,7 @@ def _read(document: Document) -> ArchiveText:
     title, session = metadata.title_of(page)
     if parents and not names_parent:
         updates += read_updates(page)
-    merged = claim_rules.join(found, found.claims)
+    merged = claim_rules.join(found, found.claims, has_parent=bool(parents))
     merged = [claim_rules.restated(claim) if parents else claim_rules.stated(claim) for claim in merged]
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)

@@ -89,6 +89,17 @@ _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 _UNSAID = tuple(state and state.value for state in _USUAL)
 _VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
 """What a label names whose words may hold fields of their own."""
+_FIELDS = (
+    "status",
+    "tier",
+    "confidence",
+    "dependencies",
+    "superseded_by",
+    "revises",
+    "blocked_by",
+    "priority",
+)
+"""Fields whose words are no record of their own."""
 _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
@@ -140,7 +151,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     spans = spans if by_id else with_lists(spans, lines, own)
     spans = [as_labelled(s, _label_beside(page, s)) if s.tag in RELABELLED else s for s in spans]
     found, facts = grouped(spans, lines, tables)
-    found = _stated(found, page)
+    found = _stated([each for each in found if not _is_field(page, each)], page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
     by_line |= {claim.line: claim for claim in reversed(claims)}
@@ -213,6 +224,11 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
         else:
             kept.append(each)
     return kept
+
+
+def _is_field(page: Page, each: Found) -> bool:
+    """Say whether what looks like a record is a field of another one, as its label says."""
+    return not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
 
 
 def _add_note(record: Found, other: Found) -> None:

@@ -7,7 +7,7 @@ from fold_archives import archive, decision, the_decision, the_thread, thread
 
 from forgekit.archives.claims import rated
 from forgekit.archives.fold import fold
-from forgekit.archives.read import read_archive
+from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.archives.states import end_noted, meaning_of, new_text
 from forgekit.model.archive_record import Scope
 from forgekit.model.entities import Decision, DecisionStatus, Priority, ThreadStatus
@@ -327,3 +327,42 @@ def test_a_thread_waits_for_a_decision_whatever_its_letter() -> None:
     lines = "## Decisions\n\n### A3: Build a lift\n- Tier: 0.6\n\n## Open questions\n\n"
     (thread,) = read_archive(f"{lines}### Q2: Who pays?\n- Blocked by: A3\n").threads
     assert (thread.blocked_by, thread.waits_for) == ((), ("A3",))
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["replaces D1", "supersedes D1", "ersetzt D1", "updates D1", "D1を置き換え", "active (replaces D1)"],
+)
+def test_a_state_with_an_active_verb_names_what_the_record_replaces(state: str) -> None:
+    lines = f"### D1: Paint the gate green\n- Tier: 0.5\n\n### D2: Paint the gate blue\n- Status: {state}\n"
+    old, new = read_archive(f"## Decisions\n\n{lines}").decisions
+    assert (old.status, new.status, new.revises, new.superseded_by) == (
+        None,
+        DecisionStatus.ACTIVE,
+        ("D1",),
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    "field", ['Status: active, replaces "Send the chairs by lorry"', 'Replaces: "Send the chairs by lorry"']
+)
+def test_a_parent_s_record_may_be_named_by_its_words(field: str) -> None:
+    first = archive("ONE", "2026-01-01", decision("D001", "Send the chairs by lorry"))
+    text = read_archive(
+        f"Continues: ONE\n\n## Decisions\n\n### Sell the chairs\n- {field}\n- Confidence: 0.75\n"
+    )
+    second = identify("two", text, ImportOptions(), "Ledger"), text
+    old = the_decision(fold([first, second]), first, "D001")
+    assert (old.status, text.problems[-1].code) == (DecisionStatus.REVISED, "read-from-text")
+    assert all(problem.code != "no-reference" for problem in text.problems)
+
+
+def test_words_that_name_no_record_of_a_parent_are_reported() -> None:
+    first = archive("ONE", "2026-01-01", decision("D001", "Send the chairs by lorry"))
+    revises = ("the plan of the second week",)
+    second = archive(
+        "TWO", "2026-02-01", decision("D001", "Sell them", revises=revises), inherits_from=("ONE",)
+    )
+    (problem,) = fold([first, second]).problems[second[0].id]
+    assert problem.message == "no record of its parents is “the plan of the second week”"
