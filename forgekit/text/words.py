@@ -62,7 +62,9 @@ meer met mijn moet na naar niet nog nu of om ons onze ook op over te tegen tot u
 wanneer was wat we welk welke werd wie wij wordt zal ze zich zij zijn zo zonder
 """
 _FOREIGN_STOP_WORDS = tuple(
-    (frozenset(each.split()), STOP_WORDS.union(each.split())) for each in _FOREIGN_LISTS.split("\n\n")
+    # A single letter tells no language (`I/O`), nor does a word that is English too.
+    (frozenset(w for w in words.split() if len(w) > 1) - STOP_WORDS, STOP_WORDS.union(words.split()))
+    for words in _FOREIGN_LISTS.split("\n\n")
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.insight.question import Command, about, read_question
+from forgekit.text.words import is_english
 
 
 @pytest.mark.parametrize(
@@ -97,3 +98,16 @@ def test_words_of_a_state_ask_for_a_list_in_any_language(
 ) -> None:
     asked = read_question(question)
     assert (asked.command, asked.subject) == (command, subject)
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("standard event loop for non-blocking I/O", True),
+        ("license per seat", True),
+        ("Warum ist der Himmel blau?", False),
+        ("空はなぜ青い", False),
+    ],
+)
+def test_two_function_words_tell_a_language(text: str, *, english: bool) -> None:
+    assert is_english(text) is english
