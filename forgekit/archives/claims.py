@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -502,6 +502,18 @@ def both(name: str, first: Any, other: Any) -> Any:
     return f"{flat(first)}{_BETWEEN[name]}{flat(other)}"
 
 
+SCALE = re.compile(r"[(\[]\s*[01]\s*(?:-|\u2013|to|bis|a|\u00e0)\s*(\d{1,3})\s*[)\]]\W*$")
+"""The end of a label that gives the scale of its values: `Confidence (1-5)`."""
+
+
+def _scaled(pairs: Iterable[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:
+    """Yield labelled values; a number below a label with a scale is of that: `3/5`."""
+    for label, value in pairs:
+        scale = SCALE.search(label) if field_named(label, kind) in ("tier", "confidence") else None
+        number = flat(value).strip()
+        yield label, f"{number}/{scale[1]}" if scale and number.isdigit() else value
+
+
 def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return labelled values under the names of their fields, and those whose label is not known.
 
@@ -511,7 +523,7 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
     rank: dict[str, int] = {}
     unknown: dict[str, Any] = {}
     titled = any(field_named(label, kind) == "text" and text_of(value) for label, value in pairs)
-    for label, value in pairs:
+    for label, value in _scaled(pairs, kind):
         name = field_named(label, kind)
         if kind == "T" and name == "content" and not titled and fold(label) == "description":
             name, titled = "text", True
@@ -933,6 +945,9 @@ def _spell_field(found: ClaimList, claim: Claim, name: str, names: _Names, *, ha
     kept = [each for each in wanted if names.is_meant(each, claim.kind)]
     by_key = [names.ids[key] for key in keys_in(words, names.ids)]
     kept = kept or [each for each in by_key if each != claim.local_id] or names.titled(words, claim)
+    if name == "blocked_by":
+        alone = (names.ids.get(key_of(part)) for part in claim.values.get("waits_for", ()))
+        kept += [each for each in alone if each and names.kinds[each] == "T" and each not in kept]
     if not kept and words and has_parent and name != "blocked_by" and " " in words:
         kept = [words]
     elif not kept and words:
@@ -942,6 +957,9 @@ def _spell_field(found: ClaimList, claim: Claim, name: str, names: _Names, *, ha
     if name == "blocked_by" and "waits_for" in claim.values:
         named = {names.resolve(each, claim.kind): each for each in claim.values[name]}
         spellings = {each for one, each in named.items() if one in kept}
+        claim.values["waits_for"] = [
+            p for p in claim.values["waits_for"] if names.ids.get(key_of(p)) not in kept
+        ]
         parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
         claim.values["waits_for"] = tuple(parts)
     if name in claim.values or kept:

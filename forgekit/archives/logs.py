@@ -32,7 +32,16 @@ from forgekit.archives.claims import (
     text_of,
 )
 from forgekit.archives.document import Document, read_document
-from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, parted, quotes, state_of_label
+from forgekit.archives.labels import (
+    fact_named,
+    field_named,
+    fold,
+    lists_kind,
+    names_kind,
+    parted,
+    quotes,
+    state_of_label,
+)
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
 from forgekit.archives.states import state_said
@@ -158,7 +167,7 @@ _TOP_KEY = re.compile(r"[^\W\d][\w -]*:(?:\s|$)")
 _JSON_LINES = re.compile(r"\}(\s*\n)(?=\{)")
 _NESTED = re.compile(
     r"^[^\W\d][\w -]{0,60}:[ \t]*\n(?:[ \t]*- [^:\n]{1,60}:(?: .*)?\n[ \t]+[^\W\d][\w -]{0,60}:(?: |$)"
-    r"|[ \t]+[^\W\d][\w -]{0,60}:(?:\n[ \t]+(?:- \{?)?[^\W\d][\w -]{0,60}: | *\{))",
+    r"|[ \t]+[^\W\d][\w -]{0,60}:(?:\n[ \t]+(?:- \{?)?[^\W\d][\w -]{0,60}:(?: |$)| *\{))",
     re.MULTILINE,
 )
 _NAMED = re.compile(
@@ -260,6 +269,9 @@ def read_log(
         maps = [Located(first_line, _by_type(listed))]
     for document in maps:
         _walk(found, document, family, carried=carried_only)
+    for claim in found.claims:  # JSON is read without its lines
+        if not claim.line and (place := text.find(json.dumps(claim.local_id))) >= 0:
+            claim.line = first_line + text.count("\n", 0, place)
     return maps
 
 
@@ -333,11 +345,12 @@ def _take(
     state = _state_of_list(name, listed)
     for local_id, item in _records(value):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
-        kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or listed
+        kind = _kind_told(item) or (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or listed
         if not isinstance(item, Mapping) and _is_id(item):
             found.updates.append(Update(local_id=str(item).strip(), line=line or 1, text=name))
             continue
         raw, unknown = _fields_of(item, kind or "D")
+        unknown = {key: value for key, value in unknown.items() if not _names_kind(value, kind)}
         if not raw:
             continue
         raw |= {"status": state, **raw} if state else {}
@@ -402,16 +415,43 @@ def _is_code(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"#?[A-Z]{1,6}-?\d{1,5}", value) is not None
 
 
+def _with_inner(item: Mapping[str, Any]) -> Located:
+    """Return an item with the fields of mappings that no label names: `fields: {type: {name: Decision}}`."""
+    fields: dict[str, Any] = {}
+    for key, value in item.items():
+        if not isinstance(value, Mapping) or _is_id(key) or any(field_named(key, kind) for kind in "DT"):
+            fields[key] = value
+        elif len(value) == 1 and all(isinstance(inner, str) for inner in value.values()):
+            fields[key] = next(iter(value.values()))
+        else:
+            fields |= _with_inner(value)
+    return Located(getattr(item, "line", 0), fields)
+
+
+def _names_kind(value: Any, kind: str) -> bool:
+    return isinstance(value, str) and kind in ("D", "T") and names_kind(value, kind)
+
+
+def _kind_told(item: Any) -> str:
+    """Return the kind that an item states of itself: `type: Decision`; "" where it does not."""
+    for key, value in item.items() if isinstance(item, Mapping) else ():
+        told = [kind for kind in "DT" if _names_kind(value, kind)]
+        if len(told) == 1 and not any(field_named(key, kind) for kind in "DT"):
+            return told[0]
+    return ""
+
+
 def _records(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the id ("" if there is none) and the item of each record in a list or a mapping of ids."""
-    for item in value if isinstance(value, list) else [value]:
+    for each in value if isinstance(value, list) else [value]:
+        item = _with_inner(each) if isinstance(each, Mapping) else each
         if isinstance(item, Mapping):
             if given := next((v for k, v in item.items() if field_named(k, "D") == "local_id"), ""):
                 yield bare(str(given)), item
             elif given := next(
                 (v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""
             ):
-                yield given, {k: v for k, v in item.items() if v != given}
+                yield given, Located(getattr(item, "line", 0), {k: v for k, v in item.items() if v != given})
             elif item and all(map(_is_id, item)):
                 for key, inner in item.items():
                     line = getattr(inner, "line", getattr(item, "line", 0))

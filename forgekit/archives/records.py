@@ -21,6 +21,7 @@ from forgekit.archives.claims import (
     OWN_FIELDS,
     PLAIN_ID,
     REST,
+    SCALE,
     SHORT,
     SHORT_ID,
     Claim,
@@ -554,6 +555,9 @@ class Reader:
     def _table(self, table: Node, above: _Above) -> None:
         """Read the rows of a table that lists records."""
         columns = [fold(cell) or cell.strip() for cell in table.cells]
+        columns = [
+            cell if SCALE.search(cell) else name for cell, name in zip(table.cells, columns, strict=True)
+        ]
         pairs = [row.cells[0] for row in table.children if len(columns) == 2 == len(row.cells)]
         if pairs and all(any(field_named(label, k) for k in "DT") for label in pairs):
             return  # the fields of one record

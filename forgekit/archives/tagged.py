@@ -27,6 +27,7 @@ from forgekit.archives.claims import (
     key_of,
     kind_of,
     make_claim,
+    named_fields,
     not_known,
     parse_decision_status,
     parse_priority,
@@ -100,6 +101,8 @@ _FIELDS = (
     "priority",
 )
 """Fields whose words are no record of their own."""
+_OF_COLUMNS = ("dependencies", "superseded_by", "revises", "blocked_by")
+"""Fields that the head of a column gives a record, whatever its cell seems to be."""
 _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
@@ -398,6 +401,9 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
+    heads, cells = _cells(page, each.words.line)
+    columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
+    raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _OF_COLUMNS}
     noted = noted_before(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
@@ -531,11 +537,16 @@ def _label_beside(page: Page, span: Span) -> str:
     line = page.document.lines[span.line - 1]
     label = labelled(line.lstrip(" \t-*+>"))[0]
     if line.lstrip()[:1] == "|":
-        rows = (table for table in page.document.nodes if table.kind == "table" and table.line < span.line)
-        heads = next((table.cells for table in rows if span.line <= table.last), ())
-        column = line.count("|", 0, span.column) - 1
+        heads, column = _cells(page, span.line)[0], line.count("|", 0, span.column) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
     return label
+
+
+def _cells(page: Page, line: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the heads of the table that a line is a row of, and the row's cells; nothing of other lines."""
+    tables = (node for node in page.document.nodes if node.kind == "table" and node.line < line <= node.last)
+    rows = ((table.cells, row.cells) for table in tables for row in table.children if row.line == line)
+    return next(rows, ((), ()))
 
 
 def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:

@@ -443,3 +443,38 @@ def test_callouts_with_an_id_are_records_with_fields_and_examples_are_quoted() -
         ("T-02", "Who shuffles?", Priority.LOW)
     ]
     assert read.decisions == ()
+
+
+def test_items_of_data_state_their_own_kind_and_may_have_inner_fields() -> None:
+    text = """{"tag": "LOCKERS", "issues": [
+      {"key": "P-1", "type": "Decision", "summary": "Keep parcels for three days", "confidence": 0.8},
+      {"key": "P-2", "fields": {"issuetype": {"name": "Question"}, "summary": "Who mops?", "priority": "P1"}}
+    ]}"""
+    read = read_archive(text)
+    assert [(d.local_id, d.text, d.tier) for d in read.decisions] == [
+        ("P-1", "Keep parcels for three days", 0.8)
+    ]
+    assert [(t.local_id, t.title, t.priority) for t in read.threads] == [("P-2", "Who mops?", Priority.HIGH)]
+
+
+def test_the_header_of_a_column_may_give_the_scale_of_its_numbers() -> None:
+    rows = (
+        "| ID | Decision | Confidence (1-5) |\n|---|---|---|\n| D1 | Use drip | 4 |\n| D2 | Use hose | 3 |\n"
+    )
+    read = read_archive(f"## Decisions\n\n{rows}")
+    assert [d.tier for d in read.decisions] == [0.8, 0.6]
+
+
+def test_a_thread_waits_for_threads_by_the_ids_of_their_own() -> None:
+    one = "- V1: May I drive?\n- V2: May I swim?\n  - Blocked by: V1\n"
+    read = read_archive(f"## Questions\n{one}- 1.3: May I run?\n- 1.4: May I walk?\n  - Blocked by: 1.3\n")
+    assert {t.local_id: (t.blocked_by, t.waits_for) for t in read.threads if t.blocked_by} == {
+        "V2": (("V1",), ()),
+        "1.4": (("1.3",), ()),
+    }
+
+
+def test_a_column_of_blockers_counts_where_no_other_head_is_known() -> None:
+    rows = "| I-01 | Which licence do we need? | \u2013 |\n| I-02 | May volunteers go alone? | I-01 |\n"
+    read = read_archive(f"| Ref | Issue | Waiting on |\n|---|---|---|\n{rows}")
+    assert [(t.local_id, t.blocked_by) for t in read.threads][-1] == ("I-02", ("I-01",))
