@@ -384,6 +384,8 @@ def _look_up(label: str, table: Mapping[str, str]) -> str | None:
     key = fold(parted(label))
     parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
     parts += [_ARTICLE.sub("", key, count=1)]
+    noun, _, participle = key.partition(" ")  # alternatives considered, in any language
+    parts += [noun] if participle.isalpha() and table.get(noun) == "alternatives" else []
     parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(
         (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None

@@ -345,7 +345,7 @@ def _take(
     state = _state_of_list(name, listed)
     for local_id, item in _records(value):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
-        kind = _kind_told(item) or (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or listed
+        kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or _kind_told(item) or listed
         if not isinstance(item, Mapping) and _is_id(item):
             found.updates.append(Update(local_id=str(item).strip(), line=line or 1, text=name))
             continue
@@ -429,7 +429,9 @@ def _with_inner(item: Mapping[str, Any]) -> Located:
 
 
 def _names_kind(value: Any, kind: str) -> bool:
-    return isinstance(value, str) and kind in ("D", "T") and names_kind(value, kind)
+    """Say whether a value is a noun for records of a kind."""
+    is_noun = isinstance(value, str) and len(value.split()) <= 2
+    return is_noun and kind in ("D", "T") and names_kind(value, kind)
 
 
 def _kind_told(item: Any) -> str:

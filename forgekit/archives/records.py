@@ -482,7 +482,7 @@ class Reader:
             elif not self.page.speaks(node) or (node.kind != "line" and self.start_of(node)):
                 continue
             elif node.kind == "heading":
-                if field_named(node.text, kind) is None:
+                if field_named(node.text, kind) is None and self._holds_records(node):
                     continue
                 entries.append((node.text, []))
                 self._gather(node.children, kind, entries, rest, part=True)
@@ -513,6 +513,11 @@ class Reader:
                 ]
                 rest += [text if node.kind == "line" else f"- {text}"] if text else []
                 rest += self._plain(node.children)
+
+    def _holds_records(self, node: Node) -> bool:
+        """Say whether a heading lists records, or one begins below it."""
+        lists = any(lists_kind(node.text, kind) for kind in "DTA")
+        return lists or any(self.start_of(each) or self._holds_records(each) for each in node.children)
 
     def _title_of(self, node: Node, kind: str) -> str:
         """Return the words of a bold line without a colon that name a field, as a heading does, else ""."""

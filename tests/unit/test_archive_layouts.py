@@ -478,3 +478,17 @@ def test_a_column_of_blockers_counts_where_no_other_head_is_known() -> None:
     rows = "| I-01 | Which licence do we need? | \u2013 |\n| I-02 | May volunteers go alone? | I-01 |\n"
     read = read_archive(f"| Ref | Issue | Waiting on |\n|---|---|---|\n{rows}")
     assert [(t.local_id, t.blocked_by) for t in read.threads][-1] == ("I-02", ("I-01",))
+
+
+def test_no_part_of_a_record_below_an_unknown_heading_is_lost() -> None:
+    head = "## ADR-0007: Guardar en PostgreSQL\n\n**Estado:** Aceptada\n\n"
+    parts = "### Alternativas consideradas\n- MongoDB\n- SQLite\n\n### Consecuencias\nHay que migrar.\n"
+    read = read_archive(head + parts)
+    (decision,) = read.decisions
+    assert (decision.alternatives, decision.context) == (
+        ("MongoDB", "SQLite"),
+        "- Consecuencias: Hay que migrar.",
+    )
+    assert [problem.message for problem in read.problems] == [
+        "ADR-0007: the label 'Consecuencias' is not known; its line was kept in the record's text"
+    ]

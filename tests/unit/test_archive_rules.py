@@ -582,7 +582,7 @@ def test_a_heading_below_a_record_may_name_a_field() -> None:
         "#### Discussion\n\nLong.\n\n### Rationale\n\nOf all.\n"
     )
     assert [(d.text, d.tier, d.rationale, d.context) for d in read.decisions] == [
-        ("Page with cursors", 0.8, "Offsets skip rows.\nTwice.", "")
+        ("Page with cursors", 0.8, "Offsets skip rows.\nTwice.", "- Discussion: Long.")
     ]
 
 
