@@ -972,6 +972,7 @@ def _words_alone(text: str) -> str:
 
 def _adds_words(part: str, spellings: Collection[str]) -> bool:
     """Say whether a part of what a thread waits for is more than ids of records and a word beside them."""
+    part = _OF_ARCHIVE.sub(r"\2:\1", part)
     named = [each for each in references(part) if each in spellings]
     for each in named:
         part = part.replace(each, " ", 1)

@@ -706,9 +706,13 @@ class _Fold:
 
     def worded(self, archive: Archive, words: str, index: EntityIndex) -> EntityId | None:
         """Return the entity of an archive or its ancestors whose text is most like some words, or in them."""
-        parents = (parent.id for parent in self.ancestry.parents[archive.id])
-        seen = (self.visible[each].values() for each in (archive.id, *parents) if each in self.visible)
-        known = {entity for some in seen for entity in some if entity in index.texts}
+        waiting, seen = [archive], dict[EntityId, Archive]()
+        while waiting:
+            each = waiting.pop()
+            waiting += () if each.id in seen else self.ancestry.parents[each.id]
+            seen[each.id] = each
+        of_archives = (self.own[each].values() for each in seen if each in self.own)
+        known = {entity for some in of_archives for entity in some if entity in index.texts}
         held = [(1.0, e) for e in known if match_key(index.texts[e]) in match_key(words)]
         found = held or [(likeness(index.texts[e], words), e) for e in known]
         share, entity = max(found, default=(0.0, EntityId("")))

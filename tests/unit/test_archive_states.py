@@ -366,3 +366,20 @@ def test_words_that_name_no_record_of_a_parent_are_reported() -> None:
     )
     (problem,) = fold([first, second]).problems[second[0].id]
     assert problem.message == "no record of its parents is “the plan of the second week”"
+
+
+def test_words_of_an_ancestor_s_record_count_where_a_later_one_has_its_number() -> None:
+    one = archive("ONE", "2026-01-01", decision("OD001", "Send the chairs by lorry", number=""))
+    two = archive("TWO", "2026-02-01", decision("OD001", "Keep the dog", number=""), inherits_from=("ONE",))
+    new = decision("OD001", "Sell the chairs", number="", revises=("Send the chairs by lorry",))
+    three = archive("THREE", "2026-03-01", new, inherits_from=("TWO",))
+    found = fold([three, one, two])
+    assert the_decision(found, one, "OD001").superseded_by == the_decision(found, three, "OD001").id
+
+
+def test_a_thread_waits_once_for_a_thread_of_a_named_archive() -> None:
+    lines = (
+        "Continues: FOX_RUN_2\n\n## Threads\n\n- T1: Do we translate it?\n  - Blocked by: T2 of FOX_RUN_2\n"
+    )
+    (thread,) = read_archive(lines).threads
+    assert (thread.blocked_by, thread.waits_for) == (("FOX_RUN_2:T2",), ())
