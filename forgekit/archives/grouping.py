@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from statistics import fmean
 
 from forgekit.archives.claims import key_of
@@ -34,7 +35,7 @@ _JOINS, _JOINS_BEHIND_ID = ("=", ":", "\uff1a"), (";", ",", "\uff1b", "\uff0c", 
 _AHEAD, _MOST_AHEAD = 0.35, 6.0
 _GAP, _FARTHEST = 0.4, 12
 _LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
-_OTHER_KIND, _SURE_ID = 6.0, 0.6
+_OTHER_KIND, _SURE_ID, _BEHIND = 6.0, 0.6, 3.0
 _LOOK_ACROSS = 40
 
 
@@ -113,12 +114,16 @@ class _Groups:
     def add_ids(self) -> None:
         """Give each record one id, the cheapest first; an id that comes again names its record again."""
         offers: list[tuple[bool, float, int, Found]] = []
+        first = {span.line: span.column for span in reversed(self._spans) if span.tag == "id"}
+        words = (found.words for found in self.records)
+        led = {each.line: each.column for each in words if first.get(each.line, inf) < each.column}
         for number, span in enumerate(self._spans):
             if span.tag == "id":
                 row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
                 options = [(0.0, row)] if row else self._options(number)
                 sure = _SURE_ID * span.margin
-                offers += [(is_place, cost - sure, number, found) for cost, found in options]
+                more = _BEHIND * (span.line in led and span.column > led[span.line])
+                offers += [(is_place, cost + more - sure, number, found) for cost, found in options]
         by_id: dict[str, Found] = {}
         given: set[int] = set()
         for _, _, number, found in sorted(offers, key=lambda offer: offer[:3]):

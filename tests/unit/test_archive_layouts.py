@@ -492,3 +492,13 @@ def test_no_part_of_a_record_below_an_unknown_heading_is_lost() -> None:
     assert [problem.message for problem in read.problems] == [
         "ADR-0007: the label 'Consecuencias' is not known; its line was kept in the record's text"
     ]
+
+
+def test_the_id_before_the_words_of_a_line_counts_and_no_code_behind_them() -> None:
+    lines = (
+        "K1 | Four players at most | c9 | // talk broke down at five | not: six players",
+        "K2 | The tide moves every round by a fixed step | c7 | <- K1 | not: dice",
+        "K4 | One shared goal card lies on the table | c8 | <- K2 | not: a goal for each",
+    )
+    read = read_archive("tag: TIDE-07\n\nKEPT\n\n" + "\n".join(lines) + "\n")
+    assert [d.local_id for d in read.decisions] == ["K1", "K2", "K4"]
