@@ -101,7 +101,6 @@ class Stretch(NamedTuple):
 
     Attributes:
         anchors: without what a model reads (constraints, decisions), in the order of their turns.
-        tasks: open at its end.
         boundary: the compaction that ended it; None for the last one.
         used: tokens of the context at its end.
         summary: what the compaction made of it.
@@ -405,7 +404,7 @@ def stretches(events: Iterable[Event]) -> list[Stretch]:
             if (event.what, event.id) in seen:
                 continue
             seen.add((event.what, event.id))
-        if event.what is What.BOUNDARY and event.name != "micro":
+        if event.what is What.BOUNDARY:
             found.append(fold.stretch(event))
             fold = _Fold(fold)
         elif event.what is What.SUMMARY and found and not found[-1].summary:

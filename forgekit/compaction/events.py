@@ -18,7 +18,7 @@ class What(Enum):
     TASK = "task"  # task `id` is in state `name`; `text` is its subject, "" where that is unchanged
     TASKS = "tasks"  # the tasks that follow replace all others of the list
     USAGE = "usage"  # the context had `tokens` when model `name` answered with message `id`
-    BOUNDARY = "boundary"  # a compaction of kind `name`, at `tokens`
+    BOUNDARY = "boundary"  # a compaction, `auto` or `manual`, at `tokens`
     SUMMARY = "summary"  # what the compaction made of the context
 
 

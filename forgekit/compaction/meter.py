@@ -70,7 +70,7 @@ def measure(events: Iterable[Event], window: int = 0, limits: Mapping[str, int] 
         if event.what is What.USAGE:
             used, model, most = event.tokens, event.name, max(most, event.tokens)
             risk = _risk(used / _limit(observed, model, window, most), risk)
-        elif event.what is What.BOUNDARY and event.name != "micro":
+        elif event.what is What.BOUNDARY:
             compactions += 1
             if event.name == "auto" and event.tokens:
                 observed[model] = event.tokens

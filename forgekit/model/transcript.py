@@ -6,7 +6,8 @@ keeps the conversation, and of its text what a person asks to keep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -77,26 +78,6 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Compaction:
-    """Where an agent's program made room in its context.
-
-    Attributes:
-        kind: `compact`, which leaves a summary, or `microcompact`, which only drops tool results.
-        line: 1-based line of its boundary, or of the summary where that is all there is.
-        turn: number of the turn that holds the summary, None if there is none.
-        trigger: `auto`, `manual` or "".
-        pre_tokens: tokens in the context before it, where known.
-    """
-
-    kind: str
-    line: int
-    time: Instant | None = None
-    turn: int | None = None
-    trigger: str = ""
-    pre_tokens: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ImportedConversation:
     """One conversation, whole: the live branch where the export is a tree.
 
@@ -109,7 +90,7 @@ class ImportedConversation:
         started: time of the first turn, or of the conversation; None where it is unknown.
         resumes: the platform's ids of the conversations that it was resumed or forked from.
         branches_left: messages left out because they are on no live branch or on a side chain.
-        compactions: in file order.
+        compacted: when the context was compacted, by the number of the turn that holds the summary.
         unknown: record and block types that the reader does not know, with their number.
     """
 
@@ -122,5 +103,5 @@ class ImportedConversation:
     turns: tuple[Turn, ...]
     resumes: tuple[str, ...] = ()
     branches_left: int = 0
-    compactions: tuple[Compaction, ...] = ()
+    compacted: Mapping[int, Instant] = field(default_factory=dict)
     unknown: tuple[tuple[str, int], ...] = ()

@@ -220,13 +220,9 @@ def _queued(record: dict[str, Any], uuid: str) -> Iterator[Event]:
 
 
 def _boundary(record: dict[str, Any], uuid: str) -> Iterator[Event]:
-    kind = {"compact_boundary": "compact", "microcompact_boundary": "microcompact"}.get(
-        text_of(record.get("subtype"))
-    )
-    if kind is not None and record.get("type") == "system":
-        data = mapping(record.get(f"{kind}Metadata"))
-        trigger = "manual" if data.get("trigger") == "manual" else "auto"
-        name = trigger if kind == "compact" else "micro"
+    if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+        data = mapping(record.get("compactMetadata"))
+        name = "manual" if data.get("trigger") == "manual" else "auto"
         yield Event(what=What.BOUNDARY, id=uuid, name=name, tokens=_count(data.get("preTokens")))
 
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem
-from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker, Turn
+from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
 from forgekit.transcripts.turns import TurnBuilder, problem
@@ -60,11 +60,9 @@ def looks_like_transcript(head: bytes) -> bool:
 
 def compactions_of(conversation: ImportedConversation) -> Iterator[tuple[Turn, Instant | None]]:
     """Yield the turns that hold a compaction summary, and when each was made."""
-    times = {found.turn: found.time for found in conversation.compactions}
     for turn in conversation.turns:
         if turn.compaction:
-            at = times.get(turn.number)
-            yield turn, at if at is not None else turn.time
+            yield turn, conversation.compacted.get(turn.number, turn.time)
 
 
 def project_of(folder: str) -> str:
@@ -149,7 +147,7 @@ class _Session:
     Attributes:
         messages: the turn of each message of the assistant, by its id.
         calls: the input of each call of a tool, by its id.
-        boundary_open: the last compaction waits for its summary.
+        boundary: when the compaction was that waits for its summary.
     """
 
     session_id: str
@@ -160,8 +158,8 @@ class _Session:
     messages: dict[str, int] = field(default_factory=dict)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     resumes: dict[str, None] = field(default_factory=dict)
-    compactions: list[Compaction] = field(default_factory=list)
-    boundary_open: bool = False
+    compacted: dict[int, Instant] = field(default_factory=dict)
+    boundary: Instant | None = None
     left_out: int = 0
 
     def conversation(self) -> ImportedConversation:
@@ -174,7 +172,7 @@ class _Session:
             turns=self.builder.turns(),
             resumes=tuple(self.resumes),
             branches_left=self.left_out,
-            compactions=tuple(self.compactions),
+            compacted=self.compacted,
             unknown=self.builder.unknown_types(),
         )
 
@@ -243,31 +241,14 @@ class _Session:
     def _compact_summary(self, turn: Turn) -> None:
         """Add a compaction summary; it belongs to the boundary before it, if there is one."""
         number = self.builder.add(turn)
-        if not self.boundary_open:
-            self.compactions.append(Compaction(kind="compact", line=turn.line or 0, time=turn.time))
-        self.boundary_open = False
-        self.compactions[-1] = replace(self.compactions[-1], turn=number)
+        if number is not None and self.boundary is not None:
+            self.compacted[number] = self.boundary
+        self.boundary = None
 
     def _boundary(self, record: dict[str, Any], turn: Turn) -> None:
         """Note the compaction that a record of the system marks, if it marks one."""
-        kind = {"compact_boundary": "compact", "microcompact_boundary": "microcompact"}.get(
-            text_of(record.get("subtype"))
-        )
-        if kind is None:
-            return
-        metadata = mapping(record.get(f"{kind}Metadata"))
-        trigger, tokens = text_of(metadata.get("trigger")), metadata.get("preTokens")
-        counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-        self.compactions.append(
-            Compaction(
-                kind=kind,
-                line=turn.line or 0,
-                time=turn.time,
-                trigger=trigger if trigger in {"auto", "manual"} else "",
-                pre_tokens=tokens if counted else None,
-            )
-        )
-        self.boundary_open = kind == "compact"
+        if record.get("subtype") == "compact_boundary":
+            self.boundary = turn.time
 
     def _attachment(self, record: dict[str, Any], turn: Turn) -> None:
         """Add a prompt that was typed while the assistant was at work; the program adds other attachments."""

@@ -24,7 +24,7 @@ MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
 MOST_SESSIONS = 200
 _LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
-_HEAD, _FORMAT = 1_024, b"2"
+_HEAD, _FORMAT = 1_024, b"3"
 _TYPES: dict[str, type] = dict.fromkeys(Event._fields, str)
 _TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
 
