@@ -54,6 +54,7 @@ REWARDED = 10
 """Sessions of which the trend is shown."""
 WAIT_MS = 5_000
 """How long to judge pairs that are not cached."""
+_ORDER = (Stage.READY, Stage.ACTIVE, Stage.DECAYED, Stage.OBSERVED, *Stage)
 Judged = tuple[EntityId, EntityId, Judgement]
 Contradiction = tuple[Convention | Decision, Convention | Decision, Judgement]
 _ALLOWED = {
@@ -422,9 +423,5 @@ def _lives(
             same.setdefault(a, set()).add(b)
             same.setdefault(b, set()).add(a)
     found = lives(conventions, registry.conversations if conventions else (), same)
-    order = list(_ORDER)
-    rows = sorted(found.values(), key=lambda x: (order.index(x.stage), -x.confidence, x.convention.id))
+    rows = sorted(found.values(), key=lambda x: (_ORDER.index(x.stage), -x.confidence, x.convention.id))
     return rows, judged
-
-
-_ORDER = (Stage.READY, Stage.ACTIVE, Stage.DECAYED, Stage.OBSERVED, *Stage)

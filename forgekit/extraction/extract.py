@@ -72,12 +72,9 @@ def _repeats(
     earlier: Sequence[tuple[Speaker, Find, frozenset[str]]],
 ) -> bool:
     """Say whether these words were found before, or nearly so and the assistant repeats the user."""
-    if not meant:
-        return False
-    for who, one, others in reversed(earlier):
-        if one.kind is not kind:
-            continue
+    for who, one, others in earlier:
         echoed = who is Speaker.USER and speaker is Speaker.ASSISTANT
-        if meant == others or (echoed and len(meant & others) >= SAME * min(len(meant), len(others))):
+        alike = echoed and len(meant & others) >= SAME * min(len(meant), len(others))
+        if one.kind is kind and meant and (meant == others or alike):
             return True
     return False

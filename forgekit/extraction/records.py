@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from forgekit.archives.notes import annotated
 from forgekit.extraction.sentences import own_lines
@@ -74,19 +75,16 @@ Cells = list[tuple[int, str]]
 
 def records(message: str) -> Iterator[Find]:
     """Yield the records of a message that have an id, in order, at most `MOST`."""
-    several = len(set(_ANY_ID.findall(message))) > 1
-    if not several and not _ANY_ID.search(message):
-        return
-    count = 0
-    for start, line in own_lines(message):
-        if not _ANY_ID.search(line):
-            continue
-        table = line.lstrip().startswith("|")
-        for one in _row(_cells(start, line)) if table else _line(start, line, several=several):
-            yield one
-            count += 1
-            if count >= MOST:
-                return
+    return islice(_records(message), MOST)
+
+
+def _records(message: str) -> Iterator[Find]:
+    ids = set(_ANY_ID.findall(message))
+    for start, line in own_lines(message) if ids else ():
+        if line.lstrip().startswith("|"):
+            yield from _row(_cells(start, line))
+        elif _ANY_ID.search(line):
+            yield from _line(start, line, several=len(ids) > 1)
 
 
 def rows(message: str) -> Iterator[Find]:

@@ -91,11 +91,10 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
         status |= bool(missing) or (bool(problem) and wanted is OpenConflicts.REQUIRE)
         unstaged = {conflict.id for conflict in missing}
         for conflict in staleness.open_conflicts(item.registry):
-            sides = (conflict.decision_a, conflict.decision_b)
-            touched = {entity_path(conflict), *(path_of(Kind.DECISION, side) for side in sides)}
+            touched = {entity_path(conflict), *(path_of(Kind.DECISION, side) for side in conflict.sides)}
             if touched.isdisjoint(item.paths) or conflict.id in unstaged:
                 continue
-            a, b = (short_id(Kind.DECISION, side) for side in sides)
+            a, b = (short_id(Kind.DECISION, side) for side in conflict.sides)
             name = short_id(Kind.CONFLICT, conflict.id)
             refused = wanted is OpenConflicts.REFUSE
             _say(
@@ -124,7 +123,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
         # Committing is left to the person, as a formatter does.
         change = Change(writes=new, subject="conflict: record")
         item.forge.commit(lambda: change, WriteOptions(no_commit=True))
-    known = [c for c in staleness.open_conflicts(item.registry) if decisions & {c.decision_a, c.decision_b}]
+    known = [c for c in staleness.open_conflicts(item.registry) if decisions.intersection(c.sides)]
     found = [*new, *known]
     recorded = staged([item.prefix + entity_path(conflict) for conflict in found]) if found else set()
     wanted = settings.judge is not ModelKind.OFF or settings.conflicts is OpenConflicts.REQUIRE
@@ -133,7 +132,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
 
 
 def _sides(registry: Registry, conflict: Conflict) -> str:
-    sides = (registry.get(side) for side in (conflict.decision_a, conflict.decision_b))
+    sides = map(registry.get, conflict.sides)
     return " contradicts ".join(f"{short_id(d.kind, d.id)} ({d.title})" for d in sides if d is not None)
 
 
