@@ -85,6 +85,7 @@ _STOP = re.compile(r"[.!?]+\s|\n|\u3002")
 _WIDENED = ("decision", "thread")
 """Families of which a candidate is its clause; an instruction must be one by itself."""
 _CODE = re.compile(r"`[^`\n]+`")
+_STRUCK = re.compile(r"~~[^~\n]+~~")
 _LINE_LIMIT = 400
 """Characters before and behind a statement in which its line begins, and its code ends."""
 _LEADING, _ENDING = 8, 3
@@ -229,21 +230,19 @@ def _labelled(text: str) -> Iterator[Find | _Beside]:
     for each in sentences(text):
         inline = _INLINE.match(each.raw)
         name = field_named(inline["label"], "D") if inline and each.first else None
+        start, end = each.start + (inline.end() if inline else 0), each.start + len(each.raw)
+        words = text[start:end]
         if inline and name in {"rationale", "alternatives"}:
-            end = each.start + len(each.raw)
-            words = text[each.start + inline.end() : end]
             if not _PLACEHOLDER.fullmatch(words):
                 yield _Beside(each.start, end, (str(name), words))
             continue
-        if inline and each.first and lists_kind(inline["label"], "D") and not each.asks:
-            start, words = each.start + inline.end(), each.raw[inline.end() :]
-            if len(words.split()) >= _LEAST_WORDS and not _PLACEHOLDER.fullmatch(words):
-                yield find(DECISION, start, words, "labelled as a decision")
-                continue
+        own = each.raw[inline.end() :] if inline and each.first and lists_kind(inline["label"], "D") else ""
+        if len(own.split()) >= _LEAST_WORDS and not each.asks and not _PLACEHOLDER.fullmatch(words):
+            yield find(DECISION, start, words, "labelled as a decision")
+            continue
         kind = DECISION if lists_kind(each.label, "D") else OPEN if _OPEN.fullmatch(each.label) else None
         if kind is not None and _is_item(each) and not (each.asks and kind is DECISION):
-            words = text[each.start : each.start + len(each.raw)]
-            yield find(kind, each.start, words, "an item below a label of its kind")
+            yield find(kind, each.start, text[each.start : end], "an item below a label of its kind")
 
 
 def _is_item(sentence: Sentence) -> bool:
@@ -511,8 +510,9 @@ def _option(text: str, before: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a title: one line, no emphasis, first letter upper case, cut at a word."""
-    line = " ".join(text.replace("**", "").replace("__", "").split()).strip(" .,;:-\u2013\u2014*")
+    """Return a title: one line, no emphasis and no struck text, first letter upper case, cut at a word."""
+    plain = _STRUCK.sub("", text).replace("**", "").replace("__", "")
+    line = " ".join(plain.split()).strip(" .,;:-\u2013\u2014*")
     if line.endswith(")") and "(" not in line:
         line = line[:-1]
     if len(line) > TITLE:

@@ -219,6 +219,13 @@ def test_what_is_labelled_as_a_decision_is_one() -> None:
     assert [found.text for found in labelled(text)] == ["we go with Hetzner."]
 
 
+def test_a_labelled_decision_keeps_its_quotations_and_not_what_is_struck() -> None:
+    text = 'Decision: use `postgres` for ~~all~~ our "big data" sets.\nDecision: ~~use one more queue~~'
+    (found,) = labelled(text)
+    assert found.title == 'Use `postgres` for our "big data" sets'
+    assert found.text == 'use `postgres` for ~~all~~ our "big data" sets.'
+
+
 def test_a_labelled_decision_has_the_labelled_reason_and_alternatives_behind_it() -> None:
     text = "Decision: we go with Hetzner. Reason: no lock-in, cheap. Alternatives: AWS, Fly.io"
     (found,) = labelled(text)
