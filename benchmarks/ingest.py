@@ -3,7 +3,7 @@
 Run from the repository: `python benchmarks/ingest.py [FOLDER]`. FOLDER (default `../shared/data`) holds
 `claude_code/` with its notes, `specstory/`, `chatgpt/` and `exports_synthetic/`. A process of its own reads
 each row: `peak` is the most memory that it held at once, in brackets before it read anything (Linux only).
-Against the notes stand prompts by line, and compactions by line, kind and size. Generated exports,
+Prompts and the summaries of compactions are compared with the notes, by line. Generated exports,
 written to a temporary folder, hold 1,000 and 10,000 conversations, eight a day. Last, some go through
 `forgekit ingest` into a registry that is thrown away, with their text and without: seconds, those on the
 processor, and peak memory.
@@ -100,7 +100,7 @@ def measured(path: str) -> dict[str, float]:
         counts["conversations"] += 1
         counts["turns"] += len(found.turns)
         counts["prompts"] += sum(turn.speaker is Speaker.USER and not turn.aside for turn in found.turns)
-        counts["compactions"] += len(found.compactions)
+        counts["compactions"] += sum(turn.compaction for turn in found.turns)
     return {**counts, "seconds": time.perf_counter() - start, "before": before, "peak": held()}
 
 
@@ -148,13 +148,9 @@ def agreement(folder: Path) -> int:
 def agrees(talk: ImportedConversation, truth: dict[str, Any]) -> bool:
     """Say whether a session's prompts and compactions are those of its notes."""
     prompts = [turn.line for turn in talk.turns if turn.speaker is Speaker.USER and not turn.aside]
-    events: list[tuple[Any, ...]] = []
-    for one in talk.compactions:
-        events.append((one.line, f"{one.kind}_boundary", one.pre_tokens))
-        if one.turn is not None:
-            events.append((talk.turns[one.turn - 1].line, "compact_summary", None))
-    known = [(event["line"], event["kind"], event.get("preTokens")) for event in truth["compaction_events"]]
-    return prompts == truth["human_prompt_lines"] and events == known
+    summaries = [turn.line for turn in talk.turns if turn.compaction]
+    known = [event["line"] for event in truth["compaction_events"] if event["kind"] == "compact_summary"]
+    return prompts == truth["human_prompt_lines"] and summaries == known
 
 
 def held() -> float:

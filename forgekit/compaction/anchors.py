@@ -122,7 +122,7 @@ def own_words(prompt: str) -> str:
     own = " ".join(" ".join(line for _, line in own_lines(prompt)).split())
     if len(own) > _SHORT:
         found = sentences(before_document(prompt))
-        own = " ".join(prompt[each.start : each.start + len(each.raw)] for each in found)
+        own = " ".join(prompt[each.start : each.start + len(each.text)] for each in found)
     chosen = own if len(own.split()) >= _LEAST_WORDS else " ".join(prompt.split())[:_BEGINNING]
     return brief(chosen, _LONGEST)
 

@@ -2,8 +2,8 @@
 
 Left out are code, quoted lines, text between tags, printed lines (of a shell, a log) up to the next
 blank one, table rows and headings; words
-between quotation marks and backquotes stay as a filler of the same length, so that they can be an object but
-never a cue. A sentence is split at semicolons and before `but`.
+between quotation marks and backquotes stay as a filler of the same length, so that no label and no end of a
+sentence is read out of them. A sentence is split at semicolons and before `but`.
 
 Everything is read line by line and once: linear in the text.
 """
@@ -66,8 +66,7 @@ class Sentence:
     """A sentence, or a part of one between semicolons or before `but`.
 
     Attributes:
-        text: on one line, without emphasis, with quotations as filler.
-        raw: as in the message, with quotations as filler; `start` is its index there.
+        text: as in the message, with quotations as filler; `start` is its index there.
         label: the heading, or the line that ends in a colon, above it; "" for none.
         item: it belongs to an item of a list.
         first: it is the first part of its sentence.
@@ -75,7 +74,6 @@ class Sentence:
     """
 
     text: str
-    raw: str
     start: int
     label: str
     item: bool
@@ -231,13 +229,10 @@ def _sentences(message: str, run: _Run) -> Iterator[Sentence]:
         for cut in [*(_PART.finditer(whole) if parted else ()), None]:
             part = whole[begin : cut.start() if cut else len(whole)]
             plain = _plain(part) if _ODD.search(part) and len(part) <= 2 * LONGEST else part
-            text = " ".join(plain.split())
-            if 0 < len(text) <= LONGEST:
-                start = run.start + place + begin
+            if 0 < len(" ".join(plain.split())) <= LONGEST:
                 yield Sentence(
-                    text=text,
-                    raw=part,
-                    start=start,
+                    text=part,
+                    start=run.start + place + begin,
                     label=run.label,
                     item=run.item,
                     first=begin == 0,

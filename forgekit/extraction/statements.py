@@ -228,15 +228,15 @@ class _Beside:
 
 def _labelled(text: str) -> Iterator[Find | _Beside]:
     for each in sentences(text):
-        inline = _INLINE.match(each.raw)
+        inline = _INLINE.match(each.text)
         name = field_named(inline["label"], "D") if inline and each.first else None
-        start, end = each.start + (inline.end() if inline else 0), each.start + len(each.raw)
+        start, end = each.start + (inline.end() if inline else 0), each.start + len(each.text)
         words = text[start:end]
         if inline and name in {"rationale", "alternatives"}:
             if not _PLACEHOLDER.fullmatch(words):
                 yield _Beside(each.start, end, (str(name), words))
             continue
-        own = each.raw[inline.end() :] if inline and each.first and lists_kind(inline["label"], "D") else ""
+        own = each.text[inline.end() :] if inline and each.first and lists_kind(inline["label"], "D") else ""
         if len(own.split()) >= _LEAST_WORDS and not each.asks and not _PLACEHOLDER.fullmatch(words):
             yield find(DECISION, start, words, "labelled as a decision")
             continue
@@ -353,7 +353,7 @@ def _sentence(text: str, at: int) -> tuple[int, int]:
 @lru_cache(maxsize=2)
 def _places(text: str) -> Sequence[tuple[int, int]]:
     """Return the places of the sentences of a text; those of one text are asked for in a row."""
-    return tuple((each.start, each.start + len(each.raw)) for each in sentences(text))
+    return tuple((each.start, each.start + len(each.text)) for each in sentences(text))
 
 
 def _is_word(character: str) -> bool:

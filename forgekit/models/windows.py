@@ -42,7 +42,7 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
     tokenizer.no_truncation()
     marks = [tokenizer.encode(f"{name}:", add_special_tokens=False).ids for name in ("assistant", "user")]
     parts = [
-        (turn, each.start, text[each.start : each.start + len(each.raw)])
+        (turn, each.start, text[each.start : each.start + len(each.text)])
         for turn, (by_person, text) in enumerate(turns)
         for each in sentences(before_document(text) if by_person else text)
     ]

@@ -61,7 +61,7 @@ class FakeReader:
     def _words(self, text: str) -> Words:
         places, of, shares = [], [], []
         for number, each in enumerate(sentences(text)):
-            said = text[each.start : each.start + len(each.raw)]
+            said = text[each.start : each.start + len(each.text)]
             share = next((share for phrase, share in self.shares.items() if phrase in said), self._share)
             tags = {
                 each.start + n: tag

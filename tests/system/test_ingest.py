@@ -33,7 +33,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.graph import same_conversations, trace
 from forgekit.model.kinds import Kind
-from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
+from forgekit.model.transcript import Attachment, ImportedConversation
 from forgekit.models.encoder import Missing
 from forgekit.sharing import sync
 from forgekit.text.transcript import read_messages
@@ -247,8 +247,7 @@ def test_resumed_sessions_and_compactions_are_edges(repository: Path) -> None:
     )
     first = transcript("S1", "Go", "Done", summary, "On.", source="claude-code", folder="/home/ada/nexus")
     turns = tuple(replace(t, compaction=t.number == 3) for t in first.turns)
-    where = Compaction(kind="compact", line=3, time=turns[2].time, turn=3)
-    first = replace(first, turns=turns, compactions=(where,))
+    first = replace(first, turns=turns)
     second = transcript("S2", "Further", "Yes", day=1, source="claude-code", resumes=("S1-0001",))
     file(repository, second, first)
     registry = opened(repository).registry()
