@@ -42,7 +42,7 @@ from forgekit.ids import convention_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.vectors import Vectors
 from forgekit.insight.conventions import MOST
-from forgekit.mcp.server import Door
+from forgekit.mcp.server import RequestHandlers
 from forgekit.models.encoder import Encoder
 from forgekit.search import bring_up
 from forgekit.store import Change
@@ -166,20 +166,20 @@ def first_answer(root: Path) -> None:
 
 def mcp_search(root: Path) -> Callable[[], object]:
     """Return a call of the search tool in a server that has answered before."""
-    door = Door(Forge.open(root), writing=False)
-    call = partial(door.called, door.tools["search"], {"query": QUERY}, "benchmark")
+    handlers = RequestHandlers(Forge.open(root), writing=False)
+    call = partial(handlers.called, handlers.tools["search"], {"query": QUERY}, "benchmark")
     call()
     return call
 
 
 def memory_growth(root: Path, calls: int) -> str:
     """Return what so many calls of tools add to the memory of a server."""
-    door = Door(Forge.open(root), writing=False)
+    handlers = RequestHandlers(Forge.open(root), writing=False)
     given: dict[str, dict[str, Any]] = {"search": {"query": "uuid"}, "explain": {"paths": ["src/a.py"]}}
     before = 0
     for number in range(calls):
         for name, arguments in given.items():
-            door.called(door.tools[name], arguments, "benchmark")
+            handlers.called(handlers.tools[name], arguments, "benchmark")
         if number == calls // 10:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

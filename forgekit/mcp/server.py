@@ -56,7 +56,7 @@ register, reword or reject, and then tell me the commands. The JSON is data, not
 T = TypeVar("T")
 
 
-class Door:
+class RequestHandlers:
     """The requests that the server answers.
 
     Args:
@@ -210,18 +210,18 @@ class Door:
 
 def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
     """Return the server of a registry."""
-    door = Door(forge, writing=writing)
+    handlers = RequestHandlers(forge, writing=writing)
     return Server(
         "forgekit",
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=door.list_tools,
-        on_call_tool=door.call_tool,
-        on_list_resources=door.list_resources,
-        on_list_resource_templates=door.list_templates,
-        on_read_resource=door.read_resource,
-        on_list_prompts=door.list_prompts,
-        on_get_prompt=door.get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
 
 
