@@ -28,7 +28,7 @@ LOG_SIZE = 100_000
 """Bytes of the log, after which nothing is added."""
 
 
-class Event(Enum):
+class HookEvent(Enum):
     """What happens in any agent."""
 
     START = auto()
@@ -41,13 +41,13 @@ class Event(Enum):
 
 
 HANDLERS = {
-    Event.START: ("notices:at_start", "compactions:after"),
-    Event.PROMPT: ("notices:at_prompt",),
-    Event.EDIT: ("notices:at_edit",),
-    Event.COMPACT: ("transcript_queue:add", "compactions:before"),
-    Event.COMPACTED: ("transcript_queue:add",),
-    Event.TURN_END: ("notices:at_turn_end", "compactions:at_turn_end"),
-    Event.END: ("transcript_queue:add",),
+    HookEvent.START: ("notices:at_start", "compactions:after"),
+    HookEvent.PROMPT: ("notices:at_prompt",),
+    HookEvent.EDIT: ("notices:at_edit",),
+    HookEvent.COMPACT: ("transcript_queue:add", "compactions:before"),
+    HookEvent.COMPACTED: ("transcript_queue:add",),
+    HookEvent.TURN_END: ("notices:at_turn_end", "compactions:at_turn_end"),
+    HookEvent.END: ("transcript_queue:add",),
 }
 """What is called at an event: it is imported then, so that another event costs little."""
 ANYWHERE = "compactions:"
@@ -97,7 +97,7 @@ class Agent(NamedTuple):
         session, folder, prompt: the keys of its input; of a list the first value counts.
     """
 
-    events: Mapping[str, Event]
+    events: Mapping[str, HookEvent]
     form: Form
     transcripts: str = ""
     home: str = ""
@@ -108,35 +108,35 @@ class Agent(NamedTuple):
 
 
 _CLAUDE = {
-    "SessionStart": Event.START,
-    "UserPromptSubmit": Event.PROMPT,
-    "PreToolUse": Event.EDIT,
-    "PreCompact": Event.COMPACT,
-    "PostCompact": Event.COMPACTED,
-    "Stop": Event.TURN_END,
+    "SessionStart": HookEvent.START,
+    "UserPromptSubmit": HookEvent.PROMPT,
+    "PreToolUse": HookEvent.EDIT,
+    "PreCompact": HookEvent.COMPACT,
+    "PostCompact": HookEvent.COMPACTED,
+    "Stop": HookEvent.TURN_END,
 }
 _CAMEL = {
-    "sessionStart": Event.START,
-    "beforeSubmitPrompt": Event.PROMPT,
-    "preToolUse": Event.EDIT,
-    "preCompact": Event.COMPACT,
-    "stop": Event.TURN_END,
-    "sessionEnd": Event.END,
+    "sessionStart": HookEvent.START,
+    "beforeSubmitPrompt": HookEvent.PROMPT,
+    "preToolUse": HookEvent.EDIT,
+    "preCompact": HookEvent.COMPACT,
+    "stop": HookEvent.TURN_END,
+    "sessionEnd": HookEvent.END,
 }
 _GEMINI = {
-    "SessionStart": Event.START,
-    "BeforeAgent": Event.PROMPT,
-    "PreCompress": Event.COMPACT,
-    "SessionEnd": Event.END,
+    "SessionStart": HookEvent.START,
+    "BeforeAgent": HookEvent.PROMPT,
+    "PreCompress": HookEvent.COMPACT,
+    "SessionEnd": HookEvent.END,
 }
 AGENTS: Mapping[str, Agent] = {
     "claude-code": Agent(
-        {**_CLAUDE, "SessionEnd": Event.END}, Form.TEXT, "claude-code", ".claude", "CLAUDE_CONFIG_DIR"
+        {**_CLAUDE, "SessionEnd": HookEvent.END}, Form.TEXT, "claude-code", ".claude", "CLAUDE_CONFIG_DIR"
     ),
     "codex": Agent(_CLAUDE, Form.TEXT, home=".codex", moved="CODEX_HOME"),
     "gemini": Agent(_GEMINI, Form.JSON, home=".gemini"),
     "cursor": Agent(_CAMEL, Form.CURSOR, session="conversation_id", folder="workspace_roots"),
-    "copilot": Agent({"sessionStart": Event.START}, Form.JSON, session="sessionId"),
+    "copilot": Agent({"sessionStart": HookEvent.START}, Form.JSON, session="sessionId"),
 }
 
 
@@ -175,7 +175,7 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
     return _shaped(known.form, name, known.events.get(name), text)
 
 
-def _handled(event: Event, given: HookInput, env: Mapping[str, str]) -> str:
+def _handled(event: HookEvent, given: HookInput, env: Mapping[str, str]) -> str:
     """Return what the handlers of an event say, each on lines of its own."""
     try:
         forge: Forge | None = _opened(given.folder, env)
@@ -212,12 +212,12 @@ def home_of(agent: str, env: Mapping[str, str]) -> Path:
     return agent_folder(known.home, known.moved, env)
 
 
-def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:
+def _shaped(form: Form, name: str, event: HookEvent | None, text: str) -> str:
     if form is Form.CURSOR:
         return _json({"additional_context": text} if text else {})
-    if not text or (form is Form.TEXT and event in {Event.START, Event.PROMPT, Event.COMPACT}):
+    if not text or (form is Form.TEXT and event in {HookEvent.START, HookEvent.PROMPT, HookEvent.COMPACT}):
         return text
-    if event is Event.TURN_END:
+    if event is HookEvent.TURN_END:
         return _json({"systemMessage": text})
     return _json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
 

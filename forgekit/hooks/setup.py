@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from forgekit.errors import FormatError
-from forgekit.hooks.agents import AGENTS, Event, home_of
+from forgekit.hooks.agents import AGENTS, HookEvent, home_of
 
 SECONDS = 10
 """For one hook."""
@@ -223,7 +223,7 @@ def _wanted(agent: str, style: Style, target: Target, line: list[str]) -> Data:
     return found
 
 
-def _hook(style: Style, event: Event, command: list[str]) -> Data:
+def _hook(style: Style, event: HookEvent, command: list[str]) -> Data:
     text = " ".join(part if " " not in part else json.dumps(part) for part in command)
     if style is Style.CURSOR:
         return {"command": text}
@@ -231,8 +231,8 @@ def _hook(style: Style, event: Event, command: list[str]) -> Data:
         return {"type": "command", "bash": text, "timeoutSec": SECONDS}
     timeout = SECONDS * (1000 if style is Style.GEMINI else 1)
     group: Data = {"hooks": [{"type": "command", "command": text, "timeout": timeout}]}
-    if style is Style.CLAUDE and event in {Event.START, Event.EDIT}:
-        group = {"matcher": _STARTS if event is Event.START else EDITING, **group}
+    if style is Style.CLAUDE and event in {HookEvent.START, HookEvent.EDIT}:
+        group = {"matcher": _STARTS if event is HookEvent.START else EDITING, **group}
     return group
 
 
