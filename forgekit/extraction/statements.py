@@ -189,7 +189,7 @@ def find(
         start=start,
         end=start + len(text),
         text=text,
-        title=one_line(text),
+        title=title_of(text),
         rationale=rationale,
         confidence=confidence,
         why=why,
@@ -470,7 +470,7 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
     for each in beside:  # a statement that ends in "because" goes on with its reason
         inside = run.start < each.start and run.end < each.end <= _sentence(text, run.start)[1]
         if each.family == "reason" and inside and not re.search(r"\w", text[run.end : each.start]):
-            found = replace(found, title=one_line(text[run.start : each.end]))
+            found = replace(found, title=title_of(text[run.start : each.end]))
     if by_user and run.turn and not turns[run.turn - 1][0]:
         before = turns[run.turn - 1][1]
         offer = ""
@@ -481,10 +481,10 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
         title = _option(found.text, before) if len(found.text.split()) <= FEW else ""
         if offer and not title:
             title = offer if _only_accepts(text, before.replace(offer, "")) else ""
-            why = found.why if title else f"{found.why}; offered before: {one_line(offer)}"
+            why = found.why if title else f"{found.why}; offered before: {title_of(offer)}"
     return replace(
         found,
-        title=one_line(title) if title and title not in found.text else found.title,
+        title=title_of(title) if title and title not in found.text else found.title,
         why=why,
         rationale=" ".join(texts("reason"))[:300],
         alternatives=tuple(dict.fromkeys(each for each in texts("rejected") if len(each) > 1)),
@@ -509,7 +509,7 @@ def _option(text: str, before: str) -> str:
     return options.get(names[0], "") if len(options) > 1 and len(names) == 1 else ""
 
 
-def one_line(text: str) -> str:
+def title_of(text: str) -> str:
     """Return a title: one line, no emphasis and no struck text, first letter upper case, cut at a word."""
     plain = _STRUCK.sub("", text).replace("**", "").replace("__", "")
     line = " ".join(plain.split()).strip(" .,;:-\u2013\u2014*")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from forgekit.extraction.sentences import before_document, own_lines
-from forgekit.extraction.statements import TITLE, Find, one_line
+from forgekit.extraction.statements import TITLE, Find, title_of
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem
 from forgekit.models.chat import Chat, fenced, is_share, object_of, read_object, visible
@@ -160,10 +160,10 @@ def _found(row: Mapping[str, Any], turns: Sequence[tuple[bool, str]]) -> tuple[i
         start=place.start(),
         end=place.end(),
         text=place[0],
-        title=one_line(row["title"][:TITLE]) or one_line(place[0]),
+        title=title_of(row["title"][:TITLE]) or title_of(place[0]),
         rationale=" ".join(row["rationale"].split())[:300],
         alternatives=tuple(
-            dict.fromkeys(one_line(each[:TITLE]) for each in row["alternatives"] if each.strip())
+            dict.fromkeys(title_of(each[:TITLE]) for each in row["alternatives"] if each.strip())
         ),
         confidence=round(float(row["probability"]), 2),
         why="read by the language model",
