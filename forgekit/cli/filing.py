@@ -59,9 +59,9 @@ def sync_compression(call: Call) -> int:
         inherits_from=call["parents"] or (),
     )
     incoming = [
-        Incoming(envelope=given, data=_pasted("paste the archive", _LONGEST), name="standard input")
+        Incoming(options=given, data=_pasted("paste the archive", _LONGEST), name="standard input")
         if name == "-"
-        else Incoming(envelope=given, path=Path(name), name=name)
+        else Incoming(options=given, path=Path(name), name=name)
         for name in names
     ]
     with console.progress(f"filing {console.count(len(incoming), 'archive')}"):

@@ -70,7 +70,7 @@ _NO_RECORD = Problem(
 class Incoming:
     """An archive or a transcript: its bytes, or its path; `name` is for messages."""
 
-    envelope: ImportOptions
+    options: ImportOptions
     data: bytes = b""
     path: Path | None = None
     name: str = "archive"
@@ -198,9 +198,9 @@ def _compactions(
                     )
                 )
                 continue
-            options = of_compaction(item.envelope, one.external_id, number, at, place)
+            options = of_compaction(item.options, one.external_id, number, at, place)
             data = clean(turn.text).encode()
-            summary = Incoming(envelope=options, name=f"{item.name}:{turn.line}", data=data)
+            summary = Incoming(options=options, name=f"{item.name}:{turn.line}", data=data)
             found.append(arrival(summary, default_project, allowed))
     if not found:
         raise NothingCompactedError(
@@ -212,7 +212,7 @@ def _compactions(
 
 
 def of_compaction(
-    envelope: ImportOptions, session: str, number: int, at: Instant, place: str
+    options: ImportOptions, session: str, number: int, at: Instant, place: str
 ) -> ImportOptions:
     """Return the import options of a session's compaction number 1, 2, ...; a title that was given wins.
 
@@ -220,11 +220,11 @@ def of_compaction(
     """
     short = session[:8]
     return replace(
-        envelope,
+        options,
         at=at,
         tag=f"CLAUDE_CODE_{short}_{number}",
         session_id=session,
-        title=envelope.title or f"{place or 'Claude Code'} {short}, compaction {number}",
+        title=options.title or f"{place or 'Claude Code'} {short}, compaction {number}",
     )
 
 
@@ -259,11 +259,11 @@ def arrival(
     if not records and not is_compaction(raw):
         _require_archive(item, text)
         problems = (*problems, _NO_RECORD)
-    given = item.envelope.project
+    given = item.options.project
     if given and text.project and match_key(given) != match_key(text.project):
         problems = (*problems, _of_another_project(given, text.project))
     project = given or text.project or default_project()
-    return identify(raw, text, item.envelope, project), replace(text, problems=problems)
+    return identify(raw, text, item.options, project), replace(text, problems=problems)
 
 
 def _of_another_project(given: str, named: str) -> Problem:
@@ -284,7 +284,7 @@ def _require_archive(item: Incoming, text: ArchiveText) -> None:
         raise ArchiveError(message, [*lines, *errors])
     if errors:
         raise ArchiveError(f"{item.name}: no record could be read", errors)
-    if not (text.tag or text.session_id or item.envelope.session_id):
+    if not (text.tag or text.session_id or item.options.session_id):
         raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
 
 
@@ -348,7 +348,7 @@ def sync_compression(
             found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed, cached)
             if strict:
                 _require_complete(item, [text for _, text in found])
-            read.extend((archive, text, item.envelope) for archive, text in found)
+            read.extend((archive, text, item.options) for archive, text in found)
         except NothingCompactedError as e:
             passed_over.append(e)
         except ForgeError as e:
@@ -409,7 +409,7 @@ def file_text(
         tag: the compression tag, where the text names none.
     """
     named = forge.project(project, forge.registry()) if project is not None else None
-    incoming = Incoming(envelope=ImportOptions(project=named, tag=tag), data=text.encode())
+    incoming = Incoming(options=ImportOptions(project=named, tag=tag), data=text.encode())
     return sync_compression(forge, [incoming], options=options)
 
 

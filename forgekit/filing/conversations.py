@@ -291,7 +291,7 @@ class _ConversationArchives:
             tags[filed[0].compression_tag] = None
 
     def _read(self, text: str, options: ImportOptions, turn: Turn) -> Fact | None:
-        item = Incoming(envelope=options, data=text.encode(), name=f"turn {turn.number}")
+        item = Incoming(options=options, data=text.encode(), name=f"turn {turn.number}")
         try:
             return arrival(item, lambda: self._conversation.project_name, self._allowed)
         except (ArchiveError, FormatError) as e:

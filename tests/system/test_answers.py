@@ -39,7 +39,7 @@ def opened(root: Path) -> Forge:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = new_repository(tmp_path_factory.mktemp("template") / "repo")
-    sync_compression(opened(root), [Incoming(path=p, envelope=ImportOptions(), name=p.name) for p in SAMPLES])
+    sync_compression(opened(root), [Incoming(path=p, options=ImportOptions(), name=p.name) for p in SAMPLES])
     return root
 
 

@@ -31,7 +31,7 @@ def opened(root: Path) -> Forge:
 
 
 def file(forge: Forge, *texts: str) -> None:
-    sync_compression(forge, [Incoming(data=text.encode(), envelope=ImportOptions()) for text in texts])
+    sync_compression(forge, [Incoming(data=text.encode(), options=ImportOptions()) for text in texts])
 
 
 def filed(root: Path, commands: Sequence[Sequence[str]], judge: FakeJudge | None) -> Forge:

@@ -229,7 +229,7 @@ def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> N
     report = file(
         repository, transcript("Alpha", "How?", "So.", external_id="alpha-session"), project="Nexus"
     )
-    sync_compression(opened(repository), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())])
+    sync_compression(opened(repository), [Incoming(options=ImportOptions(), data=A_ARCHIVE.encode())])
     registry = opened(repository).registry()
     stand_in = registry.archives[0].conversation_id
     assert same_conversations(registry) == {stand_in: report.filed[0].conversation.id}
@@ -421,7 +421,7 @@ def test_a_record_of_its_own_becomes_the_archives_when_that_comes(tmp_path: Path
         steps = (
             lambda root=root: file(root, said, project="Nexus"),
             lambda root=root: sync_compression(
-                opened(root), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())]
+                opened(root), [Incoming(options=ImportOptions(), data=A_ARCHIVE.encode())]
             ),
         )
         for step in order:
@@ -654,7 +654,7 @@ def test_a_compaction_is_filed_alike_by_ingest_and_by_sync(tmp_path: Path) -> No
     path.write_text("".join(json.dumps({**common, **at, **row}) + "\n" for row in rows), encoding="utf-8")
     roots = [new_repository(tmp_path / name) for name in ("ingested", "synced")]
     ingest(opened(roots[0]), conversations([str(path)]), project="Nexus")
-    sync_compression(opened(roots[1]), [Incoming(path=path, envelope=ImportOptions(project="Nexus"))])
+    sync_compression(opened(roots[1]), [Incoming(path=path, options=ImportOptions(project="Nexus"))])
     (first,), (second,) = (opened(root).registry().archives for root in roots)
     assert first == second
     assert first.conversation_title == "nexus 5b0c8a52, compaction 1"
@@ -697,14 +697,14 @@ def test_an_archive_stands_as_it_was_written_whatever_it_was_pasted_with(tmp_pat
 
 def test_a_pasted_archive_gives_way_to_the_one_that_a_person_files(repository: Path) -> None:
     file(repository, transcript("B", f"{A_ARCHIVE}\n\nGo on.", "Yes."), project="Nexus")
-    sync_compression(opened(repository), [Incoming(data=A_ARCHIVE.encode(), envelope=ImportOptions())])
+    sync_compression(opened(repository), [Incoming(data=A_ARCHIVE.encode(), options=ImportOptions())])
     [archived] = opened(repository).registry().archives
     assert archived.body == A_ARCHIVE
 
 
 def test_a_text_with_more_records_is_another(repository: Path) -> None:
     more = f"{A_ARCHIVE}\n\n### D002: Retry three times\n"
-    sync_compression(opened(repository), [Incoming(data=more.encode(), envelope=ImportOptions())])
+    sync_compression(opened(repository), [Incoming(data=more.encode(), options=ImportOptions())])
     report = file(repository, CHAIN[0], project="Nexus")
     [archived] = opened(repository).registry().archives
     assert archived.body == more

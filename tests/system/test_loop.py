@@ -44,14 +44,14 @@ def opened(root: Path) -> Forge:
 
 def file(forge: Forge, *paths: Path) -> SyncReport:
     return sync_compression(
-        forge, [Incoming(path=path, envelope=ImportOptions(), name=path.name) for path in paths]
+        forge, [Incoming(path=path, options=ImportOptions(), name=path.name) for path in paths]
     )
 
 
-def paste(forge: Forge, text: str, **envelope: str) -> SyncReport:
+def paste(forge: Forge, text: str, **options: str) -> SyncReport:
     return sync_compression(
         forge,
-        [Incoming(data=text.encode(), envelope=ImportOptions(**envelope))],  # type: ignore[arg-type] # names
+        [Incoming(data=text.encode(), options=ImportOptions(**options))],  # type: ignore[arg-type] # names
     )
 
 
@@ -243,9 +243,9 @@ def test_what_is_given_of_a_filed_archive_is_not_dropped(repository: Path) -> No
     forge, text = opened(repository), "# Queues\n\n## Decisions\n\n- D001: Use NATS for the bus\n"
     given = {"tag": "QUEUES", "inherits_from": ("STORAGE",), "external_id": "some-uuid"}
 
-    def filing(**envelope: object) -> SyncReport:
-        told = ImportOptions(project="Ledger", at=NOW, title="Queues", **envelope)  # type: ignore[arg-type] # names
-        return sync_compression(forge, [Incoming(data=text.encode(), envelope=told)])
+    def filing(**options: object) -> SyncReport:
+        told = ImportOptions(project="Ledger", at=NOW, title="Queues", **options)  # type: ignore[arg-type] # names
+        return sync_compression(forge, [Incoming(data=text.encode(), options=told)])
 
     (filed,) = filing().filed
     with pytest.raises(ArchiveError) as caught:
@@ -445,7 +445,7 @@ def test_a_transcript_is_filed_and_one_without_a_compaction_is_passed_over(
 
     def given(*paths: Path) -> list[Incoming]:
         return [
-            Incoming(path=path, envelope=ImportOptions(project="Ledger"), name=path.name) for path in paths
+            Incoming(path=path, options=ImportOptions(project="Ledger"), name=path.name) for path in paths
         ]
 
     message = "empty.jsonl is a transcript in which nothing was compacted; there is nothing to file"
@@ -472,7 +472,7 @@ def test_a_transcript_is_known_though_its_first_record_is_long(
     given = {"path": path} if from_path else {"data": path.read_bytes()}
     report = sync_compression(
         opened(repository),
-        [Incoming(envelope=ImportOptions(project="Ledger"), **given)],
+        [Incoming(options=ImportOptions(project="Ledger"), **given)],
     )
     assert [item.archive.compression_tag for item in report.filed] == ["CLAUDE_CODE_5b0c8a52_1"]
 
@@ -617,7 +617,7 @@ def test_one_archive_that_cannot_be_read_stops_no_other(repository: Path) -> Non
     forge = opened(repository)
     good = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D001: Use REST for partners\n")
     incoming = [
-        Incoming(envelope=ImportOptions(project="Nexus"), data=text.encode(), name=name)
+        Incoming(options=ImportOptions(project="Nexus"), data=text.encode(), name=name)
         for name, text in (("bad.md", "Hello there"), ("good.md", good))
     ]
     report = sync_compression(forge, incoming)
@@ -635,7 +635,7 @@ def test_a_corrected_text_takes_the_place_of_the_filed_one_when_that_is_asked_fo
     paste(forge, first)
     with pytest.raises(ArchiveError, match="with another text; --replace puts this one in its place"):
         paste(forge, second)
-    incoming = [Incoming(envelope=ImportOptions(), data=second.encode())]
+    incoming = [Incoming(options=ImportOptions(), data=second.encode())]
     (filed,) = sync_compression(forge, incoming, replace_filed=True).filed
     assert filed.new
     registry = forge.registry()
@@ -648,7 +648,7 @@ def test_what_was_read_is_counted_and_strict_refuses_what_was_not(repository: Pa
     head = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n")
     fields = "- **Tier:** 0.8\n- **Rationale:** Partners ask.\n- **Depends on:** D009\n"
     text = f"{head}### D001: Use REST\n{fields}"
-    incoming = [Incoming(envelope=ImportOptions(project="Nexus"), data=text.encode(), name="one.md")]
+    incoming = [Incoming(options=ImportOptions(project="Nexus"), data=text.encode(), name="one.md")]
     with pytest.raises(ArchiveError, match=r"one.md: not everything was read, and --strict asks for it"):
         sync_compression(forge, incoming, strict=True)
     (filed,) = sync_compression(forge, incoming).filed

@@ -233,7 +233,7 @@ class Registry(RuleBasedStateMachine):
     @rule(number=st.integers(0, len(ARCHIVES) - 1))
     def ingest(self, number: int) -> None:
         path = ARCHIVES[number]
-        incoming = Incoming(path=path, envelope=ImportOptions(project="The Nexus"), name=path.name)
+        incoming = Incoming(path=path, options=ImportOptions(project="The Nexus"), name=path.name)
         try:
             report = sync_compression(self.forge, [incoming])
         except DirtyFileError:

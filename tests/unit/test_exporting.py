@@ -239,7 +239,7 @@ def test_documents_hold_notes_and_active_conventions(form: str) -> None:
 @pytest.mark.parametrize("form", sorted({"json", "jsonl", "csv", "markdown", "html", "madr"}))
 def test_an_export_is_not_filed_as_an_archive(form: str) -> None:
     text = export(Registry.of([PROJECT, A, X, Y, thread("Who pays", A)]), form)
-    item = Incoming(envelope=ImportOptions(project=NAME), data=text.encode(), name="exported")
+    item = Incoming(options=ImportOptions(project=NAME), data=text.encode(), name="exported")
     with pytest.raises(ArchiveError) as caught:
         arrival(item, lambda: NAME)
     assert str(caught.value) == (

@@ -32,7 +32,7 @@ UNREAD = "7: D1 is named but no record of it could be read (write it as `### D1:
     ],
 )
 def test_an_archive_without_a_record_says_so(text: str, problems: list[str]) -> None:
-    item = Incoming(envelope=ImportOptions(), data=(HEAD + text).encode())
+    item = Incoming(options=ImportOptions(), data=(HEAD + text).encode())
     archive, read = arrival(item, lambda: "Nexus")
     assert archive.compression_tag == "BROKER_CHOICE"
     assert [str(problem) for problem in read.problems] == problems
@@ -48,7 +48,7 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
         "isCompactSummary": True,
         "message": {"role": "user", "content": ""},
     }
-    item = Incoming(envelope=ImportOptions(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
+    item = Incoming(options=ImportOptions(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
     with pytest.raises(NothingCompactedError) as caught:
         list(arrivals(item, lambda: "Nexus"))
     assert caught.value.lines == ("1: this compaction summary is empty",)
@@ -64,7 +64,7 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
 )
 def test_a_title_that_a_person_gave_stands_for_a_compaction(title: str, place: str, found: str) -> None:
     at = parse_instant("2026-03-01T10:00:05Z")
-    envelope = of_compaction(ImportOptions(title=title), "5b0c9a52-0000-4000", 2, at, place)
-    assert envelope == ImportOptions(
+    options = of_compaction(ImportOptions(title=title), "5b0c9a52-0000-4000", 2, at, place)
+    assert options == ImportOptions(
         at=at, tag="CLAUDE_CODE_5b0c9a52_2", session_id="5b0c9a52-0000-4000", title=found
     )
