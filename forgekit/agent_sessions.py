@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Stretch, stretches_with
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 from forgekit.compaction.meter import Meter, measure, reported
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
 from forgekit.insight.budget import Block
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
-from forgekit.transcripts.kept_events import Kept, kept, limits, note
+from forgekit.transcripts.kept_events import KeptSession, keep_facts, kept_session, limits
 from forgekit.transcripts.values import mapping
 from forgekit.worktree.roots import agent_folder, sessions_dir
 
@@ -60,7 +60,7 @@ class AgentSession:
     name: str
     transcript: Path
     meter: Meter
-    kept: Kept
+    kept: KeptSession
 
     @cached_property
     def stretches(self) -> list[Stretch]:
@@ -108,12 +108,12 @@ def preserve(
     """
     path = find_transcript(transcript, session)
     folder = sessions_dir(forge.root if forge else None)
-    known = kept(folder, path)
+    known = kept_session(folder, path)
     turns = _last_turn(known.events)
     if level != "critical" and (turns > known.read_turns or level == "full"):
         statements = statements_of(forge, known.events)
         if statements is not None:
-            note(folder, path, statements=to_plain(tuple(statements)), read_turns=turns)
+            keep_facts(folder, path, statements=to_plain(tuple(statements)), read_turns=turns)
     return opened(forge, path)
 
 
@@ -188,7 +188,7 @@ def status_line(forge: Forge | None, given: bytes) -> str:
     with suppress(TypeError, ValueError, OSError):
         path = Path(data.get("transcript_path") or "")
         if window and path.is_file():
-            note(sessions_dir(forge.root if forge else None), path, window=window)
+            keep_facts(sessions_dir(forge.root if forge else None), path, window=window)
         meter = opened(forge, path).meter
     if window and isinstance(percent, int | float) and percent >= 0:
         meter = reported(percent / 100, window, meter)
@@ -200,7 +200,7 @@ def status_line(forge: Forge | None, given: bytes) -> str:
 def opened(forge: Forge | None, transcript: Path) -> AgentSession:
     """Return the session of a transcript, with what is kept of it brought up to date."""
     folder = sessions_dir(forge.root if forge else None)
-    known = kept(folder, transcript)
+    known = kept_session(folder, transcript)
     meter = measure(known.events, known.window, limits(folder))
     if meter.observed:
         limits(folder, **{meter.model: meter.limit})
@@ -256,7 +256,7 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
     if isinstance(reader, Missing):
         return None
     spoken = _spoken(events)
-    turns = [(event.what is What.PROMPT, event.text) for event in spoken]
+    turns = [(event.kind is EventKind.PROMPT, event.text) for event in spoken]
     found: dict[Anchor, None] = {}
     for number, family, text in reader.lasting(turns):
         kind, (typed, whole), turn = _FAMILIES[family], turns[number], spoken[number].turn
@@ -271,7 +271,7 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
 
 
 def _spoken(events: Sequence[Event]) -> list[Event]:
-    return [event for event in events if event.what in {What.PROMPT, What.REPLY}]
+    return [event for event in events if event.kind in {EventKind.PROMPT, EventKind.REPLY}]
 
 
 def _last_turn(events: Sequence[Event]) -> int:

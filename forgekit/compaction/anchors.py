@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 from forgekit.text.blocks import brief
 from forgekit.text.shell import without_documents, without_quoted_operators
 
@@ -37,6 +37,8 @@ _VERIFY_NOTHING = _ONLY_LOOK | {"git", "gh", "hg", "jj"}
 _LAUNCH = frozenset({"run", "exec"})
 """Words behind which a program names another one that it runs, as `python` does behind `-m`."""
 _DONE = frozenset({"completed", "deleted", "cancelled"})
+_ONCE = frozenset({EventKind.PROMPT, EventKind.CALL, EventKind.BOUNDARY, EventKind.SUMMARY})
+"""Events that count once where a transcript repeats them."""
 
 
 class AnchorKind(Enum):
@@ -261,26 +263,26 @@ class _Fold:
 
     def take(self, event: Event) -> None:
         """Take one event."""
-        what = event.what
-        if what is What.PROMPT:
+        kind = event.kind
+        if kind is EventKind.PROMPT:
             text = event.own
             self.requests.append(Anchor(kind=AnchorKind.REQUEST, text=text, turn=event.turn))
             self.frames.append(Frame(turn=event.turn, goal=text))
-        elif what is What.USAGE:
+        elif kind is EventKind.USAGE:
             self.used = event.tokens
-        elif what is What.REPLY and self.frames:
+        elif kind is EventKind.REPLY and self.frames:
             self.frames[-1] = self.frames[-1]._replace(outcome=event.text)
-        elif what is What.CALL:
+        elif kind is EventKind.CALL:
             self.calls[event.id] = event
             if self.frames:
                 tools = dict(self.frames[-1].tools)
                 tools[event.name] = tools.get(event.name, 0) + 1
                 self.frames[-1] = self.frames[-1]._replace(tools=tuple(tools.items()))
-        elif what is What.RESULT and event.id in self.calls:
+        elif kind is EventKind.RESULT and event.id in self.calls:
             self._result(self.calls.pop(event.id), event)
-        elif what is What.TASKS:
+        elif kind is EventKind.TASKS:
             self.tasks = {key: task for key, task in self.tasks.items() if not key.startswith("todo")}
-        elif what is What.TASK:
+        elif kind is EventKind.TASK:
             state, text, _ = self.tasks.get(event.id, ("pending", "", 0))
             self.tasks[event.id] = event.name or state, event.text or text, event.turn
 
@@ -398,16 +400,16 @@ def stretches(events: Iterable[Event]) -> list[Stretch]:
     """Return what happened between compactions, the last stretch open; repeated records count once."""
     found: list[Stretch] = []
     fold = _Fold()
-    seen: set[tuple[What, str]] = set()
+    seen: set[tuple[EventKind, str]] = set()
     for event in events:
-        if event.what in {What.PROMPT, What.CALL, What.BOUNDARY, What.SUMMARY} and event.id:
-            if (event.what, event.id) in seen:
+        if event.kind in _ONCE and event.id:
+            if (event.kind, event.id) in seen:
                 continue
-            seen.add((event.what, event.id))
-        if event.what is What.BOUNDARY:
+            seen.add((event.kind, event.id))
+        if event.kind is EventKind.BOUNDARY:
             found.append(fold.stretch(event))
             fold = _Fold(fold)
-        elif event.what is What.SUMMARY and found and not found[-1].summary:
+        elif event.kind is EventKind.SUMMARY and found and not found[-1].summary:
             found[-1] = found[-1]._replace(summary=event.text)
         else:
             fold.take(event)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from forgekit.times import Instant
 
 
-class What(Enum):
+class EventKind(Enum):
     """What happened."""
 
     PROMPT = "prompt"  # a person typed `text`
@@ -36,7 +36,7 @@ class Event(NamedTuple):
         at: None where the record has no time.
     """
 
-    what: What
+    kind: EventKind
     turn: int = 0
     id: str = ""
     name: str = ""

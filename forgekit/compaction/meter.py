@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 
 WARNING, CRITICAL = 0.83, 0.94
 """Shares from which on the risk is medium, and high."""
@@ -67,10 +67,10 @@ def measure(events: Iterable[Event], window: int = 0, limits: Mapping[str, int] 
     model, risk = "", Risk.LOW
     observed = dict(limits)
     for event in events:
-        if event.what is What.USAGE:
+        if event.kind is EventKind.USAGE:
             used, model, most = event.tokens, event.name, max(most, event.tokens)
             risk = _risk(used / _limit(observed, model, window, most), risk)
-        elif event.what is What.BOUNDARY:
+        elif event.kind is EventKind.BOUNDARY:
             compactions += 1
             if event.name == "auto" and event.tokens:
                 observed[model] = event.tokens

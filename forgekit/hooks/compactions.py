@@ -65,14 +65,14 @@ def at_turn_end(forge: Forge | None, given: HookInput) -> str:
     if 0 <= size - seen.kept < EVERY:
         return ""
     from forgekit.agent_sessions import opened
-    from forgekit.transcripts.kept_events import note
+    from forgekit.transcripts.kept_events import keep_facts
 
     local_state.record_notices(root, given.session, seen._replace(kept=size))
     session = opened(forge, transcript)
     risk = session.meter.risk.value
     if risk == session.kept.risk:
         return ""
-    note(sessions_dir(root), transcript, risk=risk)
+    keep_facts(sessions_dir(root), transcript, risk=risk)
     if risk not in _NEAR:
         return ""
     _read_statements(forge, transcript, _NEAR[risk])

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from forgekit.compaction.anchors import own_words
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 from forgekit.text.secrets import redact
 from forgekit.transcripts.values import (
     from_the_program,
@@ -109,8 +109,8 @@ class EventReader:
         else:
             found = _boundary(record, uuid)
         for event in found:
-            self.turn += event.what is What.PROMPT
-            own = own_words(event.text) if event.what is What.PROMPT else ""
+            self.turn += event.kind is EventKind.PROMPT
+            own = own_words(event.text) if event.kind is EventKind.PROMPT else ""
             yield event._replace(turn=self.turn, at=at, own=own)
 
     def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
@@ -118,7 +118,7 @@ class EventReader:
         blocks = mappings(content)
         text = without_reminders(_text(content))
         if record.get("isCompactSummary") is True:
-            yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
+            yield Event(EventKind.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return
         if text.startswith("<command-") and (command := _COMMAND.search(text)):
             words, closed, _ = text[command.end() :].partition("</command-args>")
@@ -127,7 +127,7 @@ class EventReader:
             if block.get("type") == "tool_result":
                 yield from self._result(block, mapping(record.get("toolUseResult")), uuid)
         if text.strip() and record.get("isMeta") is not True and not from_the_program(text):
-            yield Event(what=What.PROMPT, id=uuid, text=_kept(text, _PROMPT))
+            yield Event(EventKind.PROMPT, id=uuid, text=_kept(text, _PROMPT))
 
     def _result(self, block: dict[str, Any], data: dict[str, Any], uuid: str) -> Iterator[Event]:
         key = text_of(block.get("tool_use_id"))
@@ -137,12 +137,12 @@ class EventReader:
         text = content if isinstance(content, str) else ""
         own = not name.startswith("mcp__")  # the words of another server are not the program's
         if failed and own and text.startswith(_REFUSED):
-            yield Event(what=What.RESULT, id=key, name="refused", failed=True)
+            yield Event(EventKind.RESULT, id=key, name="refused", failed=True)
             if reason := text.partition(_REASON)[2].strip():
-                yield Event(what=What.PROMPT, id=f"{uuid}:reason", text=_kept(reason, _PROMPT))
+                yield Event(EventKind.PROMPT, id=f"{uuid}:reason", text=_kept(reason, _PROMPT))
             return
         if failed and _OTHER_FAILED in text[:200]:
-            yield Event(what=What.RESULT, id=key, name="refused", failed=True)
+            yield Event(EventKind.RESULT, id=key, name="refused", failed=True)
             return
         misused = failed and text.startswith(_MISUSED)
         change = "created" if data.get("type") == "create" else ""
@@ -150,7 +150,7 @@ class EventReader:
         if name == "Bash" and not failed and (report := _REPORTS.search(text, 0, _OUTPUT)):
             error = text[report.start() : report.start() + 2 * _ERROR].partition("\n")[0]
         yield Event(
-            what=What.RESULT,
+            EventKind.RESULT,
             id=key,
             name="misused" if misused else "",
             failed=failed,
@@ -169,11 +169,11 @@ class EventReader:
         tokens = _tokens(mapping(message.get("usage")))
         if tokens and (key, tokens) > (self.usage if self.usage[0] == key else (key, 0)):
             self.usage = key, tokens
-            yield Event(what=What.USAGE, id=key, name=model, tokens=tokens)
+            yield Event(EventKind.USAGE, id=key, name=model, tokens=tokens)
         for block in mappings(message.get("content")):
             kind = block.get("type")
             if kind == "text" and (text := text_of(block.get("text")).strip()):
-                yield Event(what=What.REPLY, id=key, text=_kept(text, _INPUT))
+                yield Event(EventKind.REPLY, id=key, text=_kept(text, _INPUT))
             elif kind == "tool_use":
                 yield from self._call(block)
 
@@ -184,9 +184,10 @@ class EventReader:
         self.calls[key] = name
         change = _CHANGES.get(name, "ran" if text_of(given.get("command")) else "")
         path = line_of(path)[:_INPUT]
-        yield Event(what=What.CALL, id=key, name=name, text=_kept(text, _INPUT), path=path, change=change)
+        text = _kept(text, _INPUT)
+        yield Event(EventKind.CALL, id=key, name=name, text=text, path=path, change=change)
         if name == "TodoWrite":
-            yield Event(what=What.TASKS)
+            yield Event(EventKind.TASKS)
             for number, each in enumerate(mappings(given.get("todos"))):
                 yield _task(f"todo{number}", each.get("status"), each.get("content"))
         elif name == "TaskUpdate":
@@ -200,11 +201,12 @@ def _answers(name: str, data: dict[str, Any], uuid: str) -> Iterator[Event]:
     for number, each in enumerate(mapping(data.get("answers")).items() if name == "AskUserQuestion" else ()):
         question, answer = (text_of(part) for part in each)
         text = _kept(f"{question} {answer}", _PROMPT)
-        yield Event(what=What.PROMPT, id=f"{uuid}:answer{number}", name="answer", text=text)
+        yield Event(EventKind.PROMPT, id=f"{uuid}:answer{number}", name="answer", text=text)
 
 
 def _task(key: Any, state: Any, subject: Any) -> Event:
-    return Event(what=What.TASK, id=line_of(key), name=line_of(state), text=_kept(text_of(subject), _SUBJECT))
+    text = _kept(text_of(subject), _SUBJECT)
+    return Event(EventKind.TASK, id=line_of(key), name=line_of(state), text=text)
 
 
 def _text(content: Any) -> str:
@@ -216,14 +218,14 @@ def _text(content: Any) -> str:
 def _queued(record: dict[str, Any], uuid: str) -> Iterator[Event]:
     text = _text(queued_prompt(record))
     if text.strip() and not from_the_program(text):
-        yield Event(what=What.PROMPT, id=uuid, text=_kept(text, _PROMPT))
+        yield Event(EventKind.PROMPT, id=uuid, text=_kept(text, _PROMPT))
 
 
 def _boundary(record: dict[str, Any], uuid: str) -> Iterator[Event]:
     if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
         data = mapping(record.get("compactMetadata"))
         name = "manual" if data.get("trigger") == "manual" else "auto"
-        yield Event(what=What.BOUNDARY, id=uuid, name=name, tokens=_count(data.get("preTokens")))
+        yield Event(EventKind.BOUNDARY, id=uuid, name=name, tokens=_count(data.get("preTokens")))
 
 
 def _tokens(usage: dict[str, Any]) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from forgekit.compaction.anchors import Anchor
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 from forgekit.text.plain import from_plain
 from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.values import mapping, mappings
@@ -23,13 +23,13 @@ from forgekit.worktree.local_state import read_json, write_json
 MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
 MOST_SESSIONS = 200
-_LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
+_LASTING = {EventKind.PROMPT, EventKind.TASK, EventKind.TASKS, EventKind.BOUNDARY, EventKind.SUMMARY}
 _HEAD, _FORMAT = 1_024, b"3"
 _TYPES: dict[str, type] = dict.fromkeys(Event._fields, str)
 _TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
 
 
-class Kept(NamedTuple):
+class KeptSession(NamedTuple):
     """What is known of a session.
 
     Attributes:
@@ -45,7 +45,7 @@ class Kept(NamedTuple):
     risk: str = "low"
 
 
-def kept(folder: Path, transcript: Path) -> Kept:
+def kept_session(folder: Path, transcript: Path) -> KeptSession:
     """Return the events of a transcript, those that were read before from the kept file, which is brought up.
 
     Args:
@@ -76,7 +76,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
         _forget(folder)
     facts = read_json(path.with_suffix(".facts"))
     read, window = facts.get("read_turns"), facts.get("window")
-    return Kept(
+    return KeptSession(
         events=tuple(events),
         statements=tuple(_statements(facts.get("statements"))),
         read_turns=read if isinstance(read, int) else 0,
@@ -87,12 +87,12 @@ def kept(folder: Path, transcript: Path) -> Kept:
 
 def thinned(events: Sequence[Event]) -> list[Event]:
     """Return the newest `MOST_EVENTS`, and of those before what lasts; summaries without their text."""
-    older = (event for event in events[:-MOST_EVENTS] if event.what in _LASTING)
-    lasting = [event._replace(text="") if event.what is What.SUMMARY else event for event in older]
+    older = (event for event in events[:-MOST_EVENTS] if event.kind in _LASTING)
+    lasting = [event._replace(text="") if event.kind is EventKind.SUMMARY else event for event in older]
     return [*lasting[-MOST_LASTING:], *events[-MOST_EVENTS:]]
 
 
-def note(folder: Path, transcript: Path, **facts: Any) -> None:
+def keep_facts(folder: Path, transcript: Path, **facts: Any) -> None:
     """Keep facts of a session beside its events: `statements`, `read_turns`, `window`, `risk`."""
     path = _path(folder, transcript)
     folder.mkdir(parents=True, exist_ok=True)
@@ -133,9 +133,9 @@ def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]
                 path.unlink(missing_ok=True)
     del events[marked:]
     for event in events:
-        if event.what is What.CALL:
+        if event.kind is EventKind.CALL:
             reader.calls[event.id] = event.name
-        elif event.what is What.RESULT:
+        elif event.kind is EventKind.RESULT:
             reader.calls.pop(event.id, "")
     return events, reader
 
@@ -143,7 +143,7 @@ def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]
 def _row(event: Event) -> dict[str, Any]:
     """Return what is kept of an event: the values that are not those of any event."""
     found = {key: value for key, value in event._asdict().items() if value != Event._field_defaults.get(key)}
-    return found | {"what": event.what.value}
+    return found | {"kind": event.kind.value}
 
 
 def _event(row: dict[str, Any]) -> Event | None:
@@ -151,7 +151,7 @@ def _event(row: dict[str, Any]) -> Event | None:
     if [type(value) for value in row.values()] != [_TYPES.get(key) for key in row]:
         return None
     try:
-        return Event(**row | {"what": What(row["what"])})
+        return Event(**row | {"kind": EventKind(row["kind"])})
     except (ValueError, LookupError):
         return None
 

@@ -24,13 +24,13 @@ from forgekit.compaction.anchors import (
     stretches,
 )
 from forgekit.compaction.coverage import HeldText
-from forgekit.compaction.events import Event, What
+from forgekit.compaction.events import Event, EventKind
 from forgekit.compaction.meter import Meter, Risk, measure
 from forgekit.compaction.restored import MOST, TITLES, Depth, restored
 from forgekit.compaction.survival import Survived, survivals
 from forgekit.errors import UsageError
 from forgekit.transcripts.agent_events import EventReader
-from forgekit.transcripts.kept_events import kept
+from forgekit.transcripts.kept_events import kept_session
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 4
 REFUSAL = (
@@ -48,7 +48,7 @@ def found(talk: Transcript, kind: AnchorKind) -> list[Anchor]:
 
 
 def prompts(talk: Transcript) -> list[str]:
-    return [event.text for event in events(talk) if event.what is What.PROMPT]
+    return [event.text for event in events(talk) if event.kind is EventKind.PROMPT]
 
 
 def test_only_what_a_person_typed_is_a_prompt() -> None:
@@ -556,7 +556,7 @@ def test_what_the_user_said_is_shown_once_and_counts_as_held() -> None:
         Anchor(kind=AnchorKind.CONSTRAINT, text="Never commit before I have reviewed.", turn=1),
         Anchor(kind=AnchorKind.REQUEST, text="Go on.", turn=2),
     )
-    end = Event(what=What.BOUNDARY, turn=2, id="b", name="auto")
+    end = Event(kind=EventKind.BOUNDARY, turn=2, id="b", name="auto")
     stretch = Stretch(
         anchors=anchors, frames=(Frame(turn=2, goal="Go on."),), boundary=end, summary="Nothing."
     )
@@ -709,7 +709,7 @@ def test_reading_piece_by_piece_finds_what_reading_at_once_finds(seed: int, tmp_
     path = tmp_path / "s.jsonl"
     for end in [*sorted(random.sample(range(len(data)), 8)), len(data)]:
         path.write_bytes(data[:end])
-        known = kept(tmp_path / "kept", path)
+        known = kept_session(tmp_path / "kept", path)
         whole = list(EventReader().read(io.BytesIO(data[:end])))
         assert list(known.events) == whole
         assert stretches(known.events) == stretches(whole)
@@ -720,21 +720,21 @@ def test_a_damaged_file_of_what_is_kept_is_read_again(seed: int, tmp_path: Path)
     random = Random(seed)  # noqa: S311 - not for secrets
     path = longer(random).write(tmp_path / "s.jsonl")
     folder = tmp_path / "kept"
-    whole = kept(folder, path).events
+    whole = kept_session(folder, path).events
     [file] = folder.glob("*.events")
     data = bytearray(file.read_bytes())
     cut = random.randrange(len(data))
     file.write_bytes(data[:cut] if seed % 2 else b"\xff{]" + bytes(data[:cut]))
-    assert stretches(kept(folder, path).events) == stretches(whole)
+    assert stretches(kept_session(folder, path).events) == stretches(whole)
 
 
 def test_a_transcript_that_became_another_one_is_read_anew(tmp_path: Path) -> None:
     path = session().write(tmp_path / "s.jsonl")
-    kept(tmp_path / "kept", path)
+    kept_session(tmp_path / "kept", path)
     other = Transcript("s2")
     other.prompt("Quite another session begins in this file now.")
     other.write(path)
-    assert [event.text for event in kept(tmp_path / "kept", path).events] == [
+    assert [event.text for event in kept_session(tmp_path / "kept", path).events] == [
         "Quite another session begins in this file now."
     ]
 
@@ -746,7 +746,7 @@ def test_sessions_side_by_side_do_not_mix(tmp_path: Path) -> None:
         talk.write(tmp_path / f"{name}.jsonl")
     for _ in range(2):
         for name in ("a", "b"):
-            [event] = kept(tmp_path / "kept", tmp_path / f"{name}.jsonl").events
+            [event] = kept_session(tmp_path / "kept", tmp_path / f"{name}.jsonl").events
             assert event.text == f"This is what session {name} asked for."
 
 
