@@ -57,7 +57,6 @@ class Turn:
         calls: what they were called with: a command line or a path each; never kept.
         corrections: of what was written before, made after this prompt or by a command of this turn; never
             kept.
-        external_id: the platform's id of its first message, "" if unknown.
         line: 1-based line of its first record in a file of lines, else None.
         compaction: a summary that the assistant's program wrote of the turns before.
         aside: the user wrote it while the assistant was at work, so it is no prompt of its own.
@@ -71,7 +70,6 @@ class Turn:
     tools: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     corrections: tuple[Correction, ...] = ()
-    external_id: str = ""
     line: int | None = None
     compaction: bool = False
     aside: bool = False

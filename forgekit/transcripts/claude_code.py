@@ -261,7 +261,7 @@ class _Session:
         if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
             return
         turn = replace(turn, speaker=Speaker.ASSISTANT)
-        key = text_of(message.get("id")) or text_of(record.get("requestId")) or turn.external_id
+        key = text_of(message.get("id")) or text_of(record.get("requestId")) or f"line {turn.line}"
         content = message.get("content")
         if isinstance(content, str):
             content = [{"type": "text", "text": content}]
@@ -289,11 +289,4 @@ def _session_id(record: dict[str, Any]) -> str:
 
 def _turn(record: dict[str, Any], number: int) -> Turn:
     """Return a turn of the user as a record on this line opens it, without its text."""
-    return Turn(
-        speaker=Speaker.USER,
-        text="",
-        time=instant_of(record.get("timestamp")),
-        external_id=line_of(mapping(record.get("forkedFrom")).get("messageUuid"))
-        or line_of(record.get("uuid")),
-        line=number,
-    )
+    return Turn(speaker=Speaker.USER, text="", time=instant_of(record.get("timestamp")), line=number)

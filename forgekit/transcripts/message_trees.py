@@ -69,12 +69,10 @@ def _take_claude(builder: TurnBuilder, message: dict[str, Any], time: Instant | 
     if not text and not any(kind.endswith(("tool_use", "tool_result")) for kind, _ in content):
         text = text_of(message.get("text"))
     attachments = _attachments(message.get("attachments")) + _attachments(message.get("files"))
-    own = line_of(message.get("uuid"))
-    builder.add(Turn(speaker=speaker, text=text, time=time, external_id=own, attachments=attachments))
+    builder.add(Turn(speaker=speaker, text=text, time=time, attachments=attachments))
     for kind, block in content:
         if kind.endswith("tool_use"):
-            call = Turn(speaker=Speaker.ASSISTANT, text="", time=time, external_id=own)
-            builder.add_call(block.get("name"), call)
+            builder.add_call(block.get("name"), Turn(speaker=Speaker.ASSISTANT, text="", time=time))
         elif not kind.endswith("tool_result") and kind not in _BLOCKS:
             builder.count_unknown("block", block.get("type"))
 
@@ -117,13 +115,12 @@ def _take_chatgpt(builder: TurnBuilder, message: dict[str, Any], time: Instant |
     if not message or role == "system" or _hidden(message):
         return
     text, pictures = _content(builder, mapping(message.get("content")))
-    own = line_of(message.get("id"))
     recipient = text_of(message.get("recipient")) or "all"
     if role == "assistant" and recipient != "all":
-        builder.add_call(recipient, Turn(speaker=Speaker.ASSISTANT, text="", time=time, external_id=own))
+        builder.add_call(recipient, Turn(speaker=Speaker.ASSISTANT, text="", time=time))
     elif role in _ROLES:
         files = _attachments(mapping(message.get("metadata")).get("attachments")) + pictures
-        builder.add(Turn(speaker=_ROLES[role], text=text, time=time, external_id=own, attachments=files))
+        builder.add(Turn(speaker=_ROLES[role], text=text, time=time, attachments=files))
     elif role != "tool":
         builder.count_unknown("role", mapping(message.get("author")).get("role"))
 

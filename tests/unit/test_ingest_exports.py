@@ -111,7 +111,6 @@ def test_a_claude_conversation_is_read_whole() -> None:
                 time=parse_instant(at(1)),
                 text="",
                 attachments=(Attachment(name="paste.txt", text="D001"), Attachment(name="a.png")),
-                external_id="h1",
             ),
             Turn(
                 number=2,
@@ -119,7 +118,6 @@ def test_a_claude_conversation_is_read_whole() -> None:
                 time=parse_instant(at(2)),
                 text="I look.\n\nWe use Redis.",
                 tools=("web_search",),
-                external_id="a1",
             ),
         ),
         unknown=(("block hologram", 1),),

@@ -86,11 +86,11 @@ def test_prompts_and_messages_are_turns() -> None:
         assistant(10, "m3", text("Redis.")),
         user(11, [text("Good."), {"type": "image", "source": {}}]),
     )
-    assert [(t.number, t.speaker.value, t.text, t.line, t.external_id) for t in talk.turns] == [
-        (1, "user", "Which queue?", 1, "u1"),
-        (2, "assistant", "I look.", 3, "a3"),
-        (3, "assistant", "Redis.", 10, "a10"),
-        (4, "user", "Good.", 11, "u11"),
+    assert [(t.number, t.speaker.value, t.text, t.line) for t in talk.turns] == [
+        (1, "user", "Which queue?", 1),
+        (2, "assistant", "I look.", 3),
+        (3, "assistant", "Redis.", 10),
+        (4, "user", "Good.", 11),
     ]
     assert talk.turns[1].tools == ("Bash", "Read", "Bash")
     assert talk.turns[3].attachments == (Attachment(name="image"),)
@@ -228,7 +228,6 @@ def test_resumed_and_forked_sessions_say_what_they_go_on_from() -> None:
         ("second", ["New words."], (SESSION,)),
         ("third", ["Forked words."], ("source-2",)),
     ]
-    assert talks[2].turns[0].external_id == "original"
 
 
 def test_types_that_are_not_known_are_counted() -> None:
