@@ -31,7 +31,6 @@ from forgekit.text.markers import edited, put
 from forgekit.worktree import files, local_state
 from forgekit.worktree.roots import cache_dir, top_of
 
-TARGETS = ("CLAUDE.md", "AGENTS.md")
 RULES = ".claude/rules"
 _OWN_RULES = re.compile(r"forgekit-[a-z0-9-]{1,80}\.md")
 _AVOID = "Anti-patterns:\n\n"
@@ -84,7 +83,7 @@ class Injection:
 
 def inject(
     forge: Forge,
-    target: str = TARGETS[0],
+    target: str = "CLAUDE.md",
     *,
     project: str | None = None,
     check: bool = False,

@@ -9,7 +9,7 @@ from pathlib import Path
 from forgekit.agent_sessions import statements_of
 from forgekit.compaction.anchors import AnchorKind, stretches_with
 from forgekit.compaction.events import Event
-from forgekit.compaction.survival import CHARACTERS_A_TOKEN, SameAs, Survival, Survived, survivals, total
+from forgekit.compaction.survival import CHARACTERS_A_TOKEN, SameAs, Survival, Survived, survivals
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.model.settings import Settings
@@ -28,7 +28,11 @@ class CompactionReport:
     @property
     def kinds(self) -> Mapping[AnchorKind, Survived]:
         """What survived of all, by kind."""
-        return total(self.compactions)
+        sums: dict[AnchorKind, Survived] = {}
+        for one in self.compactions:
+            for kind, kept in one.kinds.items():
+                sums[kind] = sums.get(kind, Survived()) + kept
+        return {kind: sums[kind] for kind in AnchorKind if kind in sums}
 
     @property
     def tokens_a_saved_anchor(self) -> float:

@@ -15,8 +15,6 @@ TYPE_CHECKING = False  # typing and collections take longer to import than `--ve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HOOKS = tuple(["hook", name] for name in ("archives", "check", "conflicts", "stale"))
-"""Hooks without files: git says what the commit takes away, and there may be nothing to do."""
 _ALLOCATIONS = 50_000
 """Containers made between two looks for rubbish; Python's own choice is 700."""
 
@@ -61,16 +59,18 @@ def _run(arguments: list[str]) -> int:
     from forgekit import console
 
     console.prepare()
-    if arguments in _HOOKS:
+    if len(arguments) == 2 and arguments[0] == "hook":
         from pathlib import Path
 
         from forgekit.errors import ForgeError
+        from forgekit.hooks.pre_commit import HOOKS
         from forgekit.hooks.pre_commit import run as run_hook
 
-        try:
-            return run_hook(arguments[1], (), Path.cwd())
-        except ForgeError:
-            pass  # the command itself reports it
+        if arguments[1] in HOOKS:  # without files, there may be nothing to do
+            try:
+                return run_hook(arguments[1], (), Path.cwd())
+            except ForgeError:
+                pass  # the command itself reports it
     if len(arguments) == 3 and arguments[0] == "hook":
         from forgekit.hooks.agents import AGENTS, answer
 

@@ -116,12 +116,3 @@ def _kinds(
         if not in_both:
             lost.append(anchor)
     return kinds, lost
-
-
-def total(found: Sequence[Survival]) -> dict[AnchorKind, Survived]:
-    """Return what survived over several compactions, by kind."""
-    sums: dict[AnchorKind, Survived] = {}
-    for one in found:
-        for kind, kept in one.kinds.items():
-            sums[kind] = sums.get(kind, Survived()) + kept
-    return {kind: sums[kind] for kind in AnchorKind if kind in sums}

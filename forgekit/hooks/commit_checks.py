@@ -204,12 +204,10 @@ def _was_filed_too(archive: Entity, before: Archive) -> bool:
     return f"content_sha256: {cast(Archive, archive).content_sha256}" in listed(before)
 
 
-def _whole(forge: Forge, _: Collection[str]) -> Registry:
-    return forge.registry()
-
-
 def _registries(
-    files: Iterable[str], folder: Path, load: Callable[[Forge, Collection[str]], Registry] = _whole
+    files: Iterable[str],
+    folder: Path,
+    load: Callable[[Forge, Collection[str]], Registry] = lambda forge, _: forge.registry(),
 ) -> Iterator[_Staged]:
     """Group the named files by registry and load each; a file in no registry is left out."""
     by_root: dict[Path, set[str]] = defaultdict(set)

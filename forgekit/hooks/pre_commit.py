@@ -18,8 +18,6 @@ from forgekit.worktree.roots import TOPS, git_program
 
 _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-
-
 HOOKS = ("check", "conflicts", "stale", "archives")
 
 

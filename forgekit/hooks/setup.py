@@ -125,11 +125,10 @@ def setup(
     """
     home = _home(env)
     kept = Path(env.get("XDG_STATE_HOME") or home / ".local" / "state") / "forgekit" / "setup"
-    style = PLACES[agent].style
     line = ["forgekit", *(("-C", registry) if registry else ())]
     edits = []
     for target, path in _targets(agent, env, project=project):
-        before, wanted = _read(path), _wanted(agent, style, target, line)
+        before, wanted = _read(path), _wanted(agent, target, line)
         after = (_removed if remove else _added)(path, before, wanted)
         if remove and after != before:
             first = _read(kept / _name(path))
@@ -158,7 +157,7 @@ def remarks(agent: str, *, project: bool = False, env: Mapping[str, str] = os.en
             whose, other = ("project", "") if project else ("user", " --project")
             yield f"{agent} gets no {what} for the {whose}; `forgekit setup {agent}{other}` adds that"
     for target, path in targets:
-        wanted = _wanted(agent, PLACES[agent].style, target, ["forgekit"])
+        wanted = _wanted(agent, target, ["forgekit"])
         servers = _parsed(path, _read(path), wanted).get(target.servers, {})
         if "forgekit" in servers and not _is_ours(servers["forgekit"], wanted[target.servers]["forgekit"]):
             yield f"{path} has a server `forgekit` of your own, which stays as it is"
@@ -208,9 +207,10 @@ def _read(path: Path) -> str | None:
         raise FormatError(f"{path}: cannot be read: {e}") from None
 
 
-def _wanted(agent: str, style: Style, target: Target, line: list[str]) -> Data:
+def _wanted(agent: str, target: Target, line: list[str]) -> Data:
     """Return the entries of a file."""
     found: Data = {}
+    style = PLACES[agent].style
     if target.hooks:
         events = AGENTS[agent].events.items()
         groups = {name: [_hook(style, event, [*line, "hook", agent, name])] for name, event in events}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.console import one_line
+from forgekit.hooks.agents import INGEST
 from forgekit.worktree.local_state import QUEUE, read_json, write_json
 from forgekit.worktree.roots import cache_dir
 
@@ -48,7 +49,7 @@ def add(forge: Forge, given: HookInput) -> str:
     row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}
     name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     write_json(folder / f"{name}.json", row)
-    start_process(forge.root, "hook", given.agent, "ingest-queued")
+    start_process(forge.root, "hook", given.agent, INGEST)
     return ""
 
 
@@ -65,8 +66,8 @@ def start_process(root: Path | None, *command: str) -> None:
     )
 
 
-def ingest(forge: Forge) -> int:
-    """File the transcripts that are noted, and return how many there were.
+def ingest(forge: Forge) -> None:
+    """File the transcripts that are noted.
 
     Two of these processes may run at once: a note that is gone is one that the other has filed.
     """
@@ -76,8 +77,7 @@ def ingest(forge: Forge) -> int:
     from forgekit.transcripts.formats import conversations
 
     forge.catalogue.refresh()
-    noted = sorted((cache_dir(forge.root) / QUEUE).glob("*.json"))
-    for note in noted:
+    for note in sorted((cache_dir(forge.root) / QUEUE).glob("*.json")):
         if not (row := read_json(note)):
             continue
         _, project = project_of(forge, Path(row["folder"]))
@@ -90,4 +90,3 @@ def ingest(forge: Forge) -> int:
             contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
         if read_json(note) == row:
             note.unlink(missing_ok=True)
-    return len(noted)

@@ -46,7 +46,6 @@ KINDS = (Kind.DECISION, Kind.THREAD, Kind.CONVERSATION, Kind.ARCHIVE)
 LONGEST = 60_000
 """Characters of one answer; a client cuts at about 25,000 tokens."""
 MOST_CANDIDATES = 50
-NOTHING: dict[str, Any] = {"replacements": []}
 _NAME, _DIGITS = 60, 9
 SCHEME, MARKDOWN = "forgekit://", "text/markdown"
 REVIEW = """\
@@ -179,7 +178,8 @@ class RequestHandlers:
         values = dict(operation.fixed) | values_of(tool, given)
         if operation.writes and not self.writing:
             made = _proposed(forge, tool, values, agent, self.session)
-            return views.written(made, dry_run=False) | NOTHING | _against(forge, tool, values)
+            found = views.written(made, dry_run=False) | {"replacements": []}
+            return found | _against(forge, tool, values)
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
         if operation.writes:

@@ -17,11 +17,11 @@ from fake_reader import PLAIN_ENGLISH, FakeReader
 
 from forgekit.agent_sessions import find_transcript, opened, preserve
 from forgekit.compaction.anchors import AnchorKind, stretches
-from forgekit.compaction.survival import survivals, total
+from forgekit.compaction.survival import survivals
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.hooks import agents, compactions
-from forgekit.survival_report import events_of
+from forgekit.survival_report import CompactionReport, events_of
 from forgekit.worktree.roots import sessions_dir
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "claude_code"
@@ -283,7 +283,7 @@ def test_what_survives_the_compactions_of_real_sessions() -> None:
     assert (len(found), len(near) >= 21) == (24, True)
     assert all(abs(one.used / one.pre_tokens - 1) <= 0.05 for one in found)
     assert max(one.block for one in found) < 10_000
-    kinds = total(found)
+    kinds = CompactionReport(compactions=tuple(found), judged=False).kinds
     for kind in (AnchorKind.FILE, AnchorKind.ERROR, AnchorKind.TASK, AnchorKind.REQUEST):
         assert kinds[kind].both >= 0.95 * kinds[kind].total, kind
 
