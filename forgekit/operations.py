@@ -76,7 +76,7 @@ class Operation(NamedTuple):
         summary: one sentence.
         function: `module:function`.
         examples: command lines.
-        view: of the result; "" where there is nothing to show as JSON.
+        view: of the result; "" where that is a text, or nothing.
         writes: whether it takes write options.
         fixed: arguments of the function that the name implies.
         more: what help shows below the summary.
@@ -746,12 +746,3 @@ def operation_named(name: str) -> Operation:
         if operation.name == name:
             return operation
     raise KeyError(name)
-
-
-def command_table() -> str:
-    """Return the table of commands in Markdown, as the README shows it."""
-    rows = ["| | |", "| --- | --- |"]
-    for heading, names in sections().items():
-        shown = [f"`{name}`" + (f" ({', '.join(verbs(name))})" if name in NOUNS else "") for name in names]
-        rows.append(f"| {heading.lower()} | {' '.join(shown)} |")
-    return "\n".join(rows) + "\n"

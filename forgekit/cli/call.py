@@ -1,8 +1,9 @@
 """One call of an operation from the command line: what was given, the registry, and what is printed.
 
 A result is printed by the function that is called as its view is, of `changes` where the operation writes,
-else of `looking`; without a view, as JSON. Where a command asks a person, reads streams or shows progress,
-`COMMANDS` names a function that does all of it, by the name or the verb of the operation.
+else of `looking`; without a view it is a text, printed as it is. Where a command asks a person, reads
+streams or shows progress, `COMMANDS` names a function that does all of it, by the name or the verb of the
+operation.
 """
 
 from __future__ import annotations
@@ -59,7 +60,6 @@ COMMANDS = {
     "reject": "changes:answered",
     "retire": "changes:answered",
     "review": "review:review",
-    "schedule": "maintenance:schedule",
     "setup": "maintenance:setup",
     "statusline": "maintenance:status_line",
     "sync": "maintenance:sync",
@@ -181,7 +181,7 @@ def answer(call: Call) -> int:
     if notice := _notice(result):
         console.info(notice)
     if not call.operation.view:
-        console.as_json(result)
+        console.verbatim(result)
     elif not call.printed_json(result):
         writes = call.operation.writes
         printer = imported(f"forgekit.cli.{'changes' if writes else 'looking'}:{call.operation.view}")

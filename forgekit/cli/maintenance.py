@@ -304,11 +304,6 @@ def daily(call: Call) -> None:
         written(made, call)
 
 
-def schedule(call: Call) -> None:
-    """Print a unit."""
-    console.verbatim(call.result())
-
-
 def export(call: Call) -> None:
     """Export the registry."""
     from forgekit.conflict.pairs import NOTHING

@@ -104,10 +104,14 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_readme_shows_the_table_of_operations() -> None:
-    from forgekit.operations import command_table
+    from forgekit.operations import NOUNS, sections, verbs
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"<!-- commands -->\n{command_table()}<!-- /commands -->" in text
+    rows = ["| | |", "| --- | --- |"]
+    for heading, names in sections().items():
+        shown = [f"`{name}`" + (f" ({', '.join(verbs(name))})" if name in NOUNS else "") for name in names]
+        rows.append(f"| {heading.lower()} | {' '.join(shown)} |")
+    table = "\n".join(["<!-- commands -->", *rows, "<!-- /commands -->"])
+    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_daily_command_is_in_the_readme() -> None:
