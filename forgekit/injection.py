@@ -107,10 +107,10 @@ def inject(
 def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folder: Path) -> Injection:
     """Do as `inject`, for a project's id; no library is loaded and no other entity is read."""
     every = forge.catalogue.entities(Kind.CONVENTION, project=owner)
-    talks = forge.catalogue.entities(Kind.CONVERSATION, project=owner) if every else []
+    conversations = forge.catalogue.entities(Kind.CONVERSATION, project=owner) if every else []
     found = lives(
         (each for each in every if isinstance(each, Convention)),
-        (each for each in talks if isinstance(each, Conversation)),
+        (each for each in conversations if isinstance(each, Conversation)),
     )
     chosen, beyond = injected(found.values())
     earlier = contradicted(chosen, kept_contradicted(cache_dir(forge.root), found))

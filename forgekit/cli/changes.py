@@ -48,7 +48,7 @@ def _named(entity: Entity, outcome: Outcome, call: Call, unchanged: str = UNCHAN
 
 
 def _name_ended(entity: Any, forge: Forge) -> None:
-    """Name what an entity that is in force rests on or waits for, and is not itself any more."""
+    """Print which dependencies and blockers of an entity in force have ended."""
     for name, does in (("dependencies", "depends on"), ("blocked_by", "waits for")):
         for key in getattr(entity, name, ()) if not entity.status.ended else ():
             found: Any = forge.registry().get(EntityId(key)) if is_id(key) else None
@@ -71,9 +71,9 @@ def answered(call: Call) -> None:
 
 
 def decided(call: Call) -> None:
-    """Register or revise a decision, and print what contradicts it or says the same."""
+    """Register or revise a decision, and print contradictions and duplicates."""
     made: Written = call.result()
-    if not call.as_json:  # what is registered is said at once: the judge may need some time
+    if not call.as_json:  # printed at once: the judge may need some time
         written(made, call)
     findings = findings_after(call, made.outcome, [made.entity])
     if not call.printed_json(made, findings=findings.with_losers()):

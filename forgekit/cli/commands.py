@@ -281,7 +281,7 @@ def _completed(
 
 
 class _Bash(BashComplete):
-    """bash, which inserts what it is told as it is: a blank in a name would end the word."""
+    """Completion for bash, which inserts names unquoted: a blank in one would end the word."""
 
     def format_completion(self, item: CompletionItem) -> str:
         words = os.environ["COMP_WORDS"].split("\n")[int(os.environ["COMP_CWORD"]) :]
@@ -362,7 +362,7 @@ def run(arguments: list[str]) -> int:
         return e.exit_code
     except BrokenPipeError:
         raise
-    except Exception as e:  # noqa: BLE001 - whatever is left is a bug, and still gets one line
+    except Exception as e:  # noqa: BLE001 - any other error is a bug, and still gets one line
         return _failed(e, debug="--debug" in arguments)
     return result if isinstance(result, int) else 0
 

@@ -72,7 +72,7 @@ def sync_compression(call: Call) -> int:
             strict=bool(call["strict"]),
             options=options,
         )
-    if not call.as_json:  # what is filed is said at once: the judge may need some time
+    if not call.as_json:  # printed at once: the judge may need some time
         console.diff(report.outcome.diff)
         _print_archives(report, to=console.info if call.dry_run else console.data)
     findings = findings_after(call, report.outcome, report.created)
@@ -266,8 +266,8 @@ def _ingest_notes(call: Call) -> None:
         for source in report.secret[:_ARCHIVE_PROBLEMS]:
             console.info(f"kept without a secret, which the file still holds: {source}")
         gone = {note.id: note for note in report.gone}
-        told = set(gone) if call.dry_run else record_gone(call.forge.root, Path(path), gone)
-        for note in [note for key, note in gone.items() if key in told][:_CONVERSATIONS]:
+        first_time = set(gone) if call.dry_run else record_gone(call.forge.root, Path(path), gone)
+        for note in [note for key, note in gone.items() if key in first_time][:_CONVERSATIONS]:
             name = f"{short_id(Kind.NOTE, note.id)} {console.one_line(note.title)}"
             console.info(
                 f"{name}: its file is gone; the note stays (`git rm {entity_path(note)}` deletes it)"

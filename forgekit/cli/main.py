@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ALLOCATIONS = 50_000
-"""Containers made between two looks for rubbish; Python's own choice is 700."""
+"""Containers made between two garbage collections; Python's own choice is 700."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _answer(list(argv))
-    # Most commands end before there is any rubbish: looking for it takes a tenth of their time.
+    # Most commands end before there is any garbage: collecting takes a tenth of their time.
     gc.set_threshold(_ALLOCATIONS, 10, 10)
     if sys.argv[1:3] != ["index", "build"]:
         # A query, or a pair to judge, makes a few small products. The threads that would share them wait for

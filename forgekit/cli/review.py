@@ -107,7 +107,7 @@ def _given(call: Call) -> Answers:
 
 
 def _ready_text(life: Life) -> str:
-    """Return a convention with its evidence and what says the same."""
+    """Return a convention with its evidence and its duplicates."""
     each = life.convention
     lines = [f"{short_id(each.kind, each.id)}  {life.confidence:.2f}  convention, {each.origin.value}"]
     lines += [f"  {console.one_line(each.title)}  ({console.one_line(each.project_name)})"]

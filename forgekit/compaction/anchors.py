@@ -1,10 +1,10 @@
 """Anchors: what a session must not lose, folded out of its events.
 
-Outcomes are those that the results name: of a command line, that of the programs that `&&` joins at its end;
-of a pipe, that of its last program only, and a failure that the pipe prints. A command that verifies is one
-that was run again after files had changed, one that failed before they did, and then what the same program
-runs; what looks at files or at their history verifies nothing. What a program such as `git` fails to do is an
-error all the same; that there is nothing to list or to filter is none.
+A result says whether a command line passed. That is the outcome of the programs that `&&` joins at its end,
+and of a pipe's last program; what the pipe prints may show that an earlier program failed. A command verifies
+the work if it ran again after files had changed or failed before they did; so does any other run of such a
+program. Programs that read files or their history verify nothing: a failure of `git` counts as an error,
+a failure of `ls` or of a filter does not.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class _Failure(NamedTuple):
         changes: how many files had been changed before it.
         passed: how many commands had passed before it.
         pending: the targets that have not passed since.
-        printed: whether only the output of a pipe told it; that of the same pipe tells its end too.
+        printed: only the output of a pipe shows it; a later run of that pipe without such output ends it.
     """
 
     error: Anchor

@@ -19,7 +19,7 @@ COMMANDS = frozenset({AnchorKind.COMMAND, AnchorKind.ERROR})
 MOST_WORDS = 60
 """The first words of a text that are looked for."""
 LEAST, ALL_BUT = 0.6, 0.8
-"""Share of an anchor's words that a line has when it means the same, and when it need not be said again."""
+"""Share of an anchor's words in a line that means the same, and in one that repeats it."""
 
 
 class HeldText:
@@ -55,7 +55,7 @@ class HeldText:
         return not own or any(len(own & line) >= least * len(own) for _, line in self.lines)
 
     def repeats(self, anchor: Anchor) -> bool:
-        """Say whether an anchor need not be said again: a command as it was typed, words nearly all."""
+        """Say whether the text repeats an anchor: a command as it was typed, or nearly all words."""
         if anchor.kind in COMMANDS and anchor.command:
             return " ".join(anchor.command.split()) in " ".join(self._text.split())
         return self.holds(anchor, ALL_BUT)
@@ -67,7 +67,7 @@ class HeldText:
         return [line for common, line in ranked[:most] if common]
 
     def _has(self, name: str) -> bool:
-        """Say whether a name stands in the text by itself; to compile a pattern for each takes longer."""
+        """Say whether a name is in the text as a whole word; compiling a pattern for each takes longer."""
         at = self._text.find(name)
         while at >= 0:
             around = self._text[at - 1 : at] + self._text[at + len(name) : at + len(name) + 1]
@@ -77,7 +77,7 @@ class HeldText:
         return False
 
 
-def said_by_turn(anchors: Iterable[Anchor]) -> HeldText:
+def stated_by_turn(anchors: Iterable[Anchor]) -> HeldText:
     """Return what the user stated, that of one turn on one line: a request may be held by it."""
     lines: dict[int, list[str]] = defaultdict(list)
     for anchor in sorted(anchors, key=lambda anchor: anchor.turn):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Frame, Stretch, target_of
-from forgekit.compaction.coverage import PATHS, HeldText, said_by_turn
+from forgekit.compaction.coverage import PATHS, HeldText, stated_by_turn
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.text.blocks import quote
 
@@ -67,9 +67,9 @@ def restored(
     held = HeldText("" if depth is Depth.FULL else summary, anchors)
     missing = [anchor for anchor in anchors if not held.repeats(anchor)]
     rest = len(_chosen(stretches, Depth.FULL)) > len(missing)
-    said = said_by_turn(missing)
+    stated = stated_by_turn(missing)
     missing = [
-        anchor for anchor in missing if anchor.kind is not AnchorKind.REQUEST or not said.holds(anchor, 1)
+        anchor for anchor in missing if anchor.kind is not AnchorKind.REQUEST or not stated.holds(anchor, 1)
     ]
     frames = [frame for stretch in stretches for frame in stretch.frames]
     parts = _parts(missing, frames, printed=depth is Depth.FULL)
@@ -115,9 +115,9 @@ def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
 def _parts(anchors: Sequence[Anchor], frames: Sequence[Frame], *, printed: bool) -> list[BlockPart]:
     parts = []
     doing = frames[-1] if frames and (anchors or frames[-1].tools) else None
-    told = doing and len(doing.goal) <= _LONG and (AnchorKind.REQUEST, doing.turn, doing.goal)
+    shown = doing and len(doing.goal) <= _LONG and (AnchorKind.REQUEST, doing.turn, doing.goal)
     for rank, (kind, title) in enumerate(TITLES.items()):
-        some = [a for a in anchors if a.kind is kind and (kind, a.turn, a.text) != told]
+        some = [a for a in anchors if a.kind is kind and (kind, a.turn, a.text) != shown]
         folder = _common_folder(anchor.text for anchor in some) if kind in PATHS else ""
         rows = [_row(anchor, folder, printed=printed) for anchor in some[:_MOST_ROWS]]
         if rows:
@@ -161,8 +161,8 @@ def _row(anchor: Anchor, folder: str, *, printed: bool) -> BlockRow:
             fits = len(typed) <= _LONG and all(each in typed for each in text.split(" && "))
             whole = typed if fits else text
             short = f"- `{_cut(text, 90)}` {anchor.state}"
-            told = f"; printed: {_cut(anchor.detail, _LONG)}" if printed and anchor.detail else ""
-            return BlockRow((f"- `{_cut(whole, _LONG)}` {how}, {turn}{told}", short))
+            printed_line = f"; printed: {_cut(anchor.detail, _LONG)}" if printed and anchor.detail else ""
+            return BlockRow((f"- `{_cut(whole, _LONG)}` {how}, {turn}{printed_line}", short))
         case AnchorKind.TASK:
             return BlockRow((f"- {anchor.state}: {_cut(text, _LONG)} ({turn})", f"- {_cut(text, _SHORT)}"))
     who, mark = _WHOSE.get(anchor.state, ("", '"'))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch
-from forgekit.compaction.coverage import HeldText, said_by_turn
+from forgekit.compaction.coverage import HeldText, stated_by_turn
 from forgekit.compaction.restored import restored
 
 CHARACTERS_A_TOKEN = 4
@@ -100,10 +100,10 @@ def _kinds(
 ) -> tuple[dict[AnchorKind, Survived], list[Anchor]]:
     kinds: dict[AnchorKind, Survived] = {}
     lost = []
-    said = said_by_turn(filter(both.holds, anchors))
+    stated = stated_by_turn(filter(both.holds, anchors))
     for anchor in anchors:
         in_summary, in_both = summary.holds(anchor), both.holds(anchor)
-        in_both |= anchor.kind is AnchorKind.REQUEST and said.holds(anchor)
+        in_both |= anchor.kind is AnchorKind.REQUEST and stated.holds(anchor)
         judged = [in_summary, in_both]
         if same is not None and anchor.kind in WORDED:
             for at, text in enumerate((summary, both)):

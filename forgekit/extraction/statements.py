@@ -475,9 +475,9 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
         before = turns[run.turn - 1][1]
         offer = ""
         for each in beside:  # the nearest one that is whole
-            said = before[each.start : each.end] if each.family == "proposal" else ""
-            if len(said.split()) >= _LEAST_WORDS and _ends_clause(before, each.end):
-                offer = said
+            words_offered = before[each.start : each.end] if each.family == "proposal" else ""
+            if len(words_offered.split()) >= _LEAST_WORDS and _ends_clause(before, each.end):
+                offer = words_offered
         title = _option(found.text, before) if len(found.text.split()) <= FEW else ""
         if offer and not title:
             title = offer if _only_accepts(text, before.replace(offer, "")) else ""

@@ -592,8 +592,10 @@ def _decayed(forge: Forge) -> dict[EntityId, Convention]:
     found = forge.catalogue.entities(Kind.CONVENTION, ConventionStatus.ACTIVE.value)
     active = [each for each in found if isinstance(each, Convention)]
     owners = {each.project_uuid for each in active}
-    talks = (talk for owner in owners for talk in forge.catalogue.entities(Kind.CONVERSATION, project=owner))
-    every = lives(active, (talk for talk in talks if isinstance(talk, Conversation)))
+    conversations = (
+        one for owner in owners for one in forge.catalogue.entities(Kind.CONVERSATION, project=owner)
+    )
+    every = lives(active, (one for one in conversations if isinstance(one, Conversation)))
     return {key: life.convention for key, life in every.items() if life.stage is Stage.DECAYED}
 
 

@@ -189,8 +189,8 @@ def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
     known = _by_text(registry)
 
     def begun(candidate: Candidate) -> Instant:
-        talk = registry.get(candidate.conversation_id)
-        return talk.created_at if isinstance(talk, Conversation) else candidate.created_at
+        conversation = registry.get(candidate.conversation_id)
+        return conversation.created_at if isinstance(conversation, Conversation) else candidate.created_at
 
     found = sorted(
         (
@@ -291,13 +291,13 @@ def _taken_back(registry: Registry, candidate: Candidate) -> Iterator[Decision |
         key=lambda each: (-each.turn, -each.confidence, each.id),
     )
     became = (registry.get(each.became) if each.became is not None else each for each in earlier)
-    standing = (
+    in_force = (
         each
         for each in became
         if (isinstance(each, Decision) and not each.status.ended)
         or (isinstance(each, Candidate) and each.status is CandidateStatus.WAITING)
     )
-    yield from islice(standing, ALIKE)
+    yield from islice(in_force, ALIKE)
 
 
 def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision | Thread]:
@@ -360,9 +360,9 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         for key in sorted(keys, key=lambda key: (candidates[key].created_at, key)):
             found = candidates[key]
             same = known.get(_key(found))
-            standing = writes.get(same) or registry.get(same) if same else None
-            if isinstance(standing, (Decision, Thread)):
-                made = _merged(standing, found)
+            registered = writes.get(same) or registry.get(same) if same else None
+            if isinstance(registered, (Decision, Thread)):
+                made = _merged(registered, found)
             else:
                 made = decision_from(found) if found.proposes.decides else thread_from(found, found)
             known.setdefault(_key(found), made.id)
@@ -441,8 +441,8 @@ def refusal(
         other = set(_NUMBER.findall(candidate.candidate)) - set(_NUMBER.findall(target.title))
         if not other or not isinstance(target, Decision) or target.status.ended:
             return ""
-        said = ", ".join(sorted(other))
-        return f"{into} does not say {said}, as {name} does; if that is a change, revise it: r, or --revise"
+        more = ", ".join(sorted(other))
+        return f"{into} does not say {more}, as {name} does; if that is a change, revise it: r, or --revise"
     if not isinstance(target, Decision) or not candidate.proposes.decides:
         return f"only a decision is revised, and only by one: {name} is no revision of {into}"
     if target.status.ended:

@@ -137,7 +137,7 @@ def _sides(registry: Registry, conflict: Conflict) -> str:
 
 
 def stale(files: Sequence[str], folder: Path) -> int:
-    """Refuse named decisions that rest on something out of force; warn of what else has grown stale."""
+    """Refuse named decisions whose dependencies have ended; warn of stale ones."""
     status = 0
     for staged in _registries(files, folder):
         for shaken in staleness.needs_revalidation(staged.registry):

@@ -42,7 +42,7 @@ _PROMPT, _WORDS = 8_000, 200
 
 
 def at_start(forge: Forge, given: HookInput) -> str:
-    """Return the state of the project that a folder belongs to; after a compaction another hook speaks.
+    """Return the state of the project that a folder belongs to; after a compaction `compactions.after` does.
 
     Where the settings ask for it, the conventions are written into the agent's memory file before.
     """
@@ -137,15 +137,17 @@ def at_edit(forge: Forge, given: HookInput) -> str:
         opposed = _opposed(forge) if found else {}
     if not found:
         return ""
-    told = {path for key in found for path in governed[key][0]}
-    local_state.record_notices(forge.root, given.session, seen._replace(files=(*seen.files, *sorted(told))))
+    governed_paths = {path for key in found for path in governed[key][0]}
+    local_state.record_notices(
+        forge.root, given.session, seen._replace(files=(*seen.files, *sorted(governed_paths)))
+    )
     lines = []
     for key in sorted(sorted(found, reverse=True), key=lambda key: key not in opposed):
         names = one_line(", ".join(governed[key][0]))[:_TITLE]
         word = f"{names} {'is' if len(governed[key][0]) == 1 else 'are'} governed by"
         lines += _lines(word, Kind.DECISION, [(key, found[key].title)], opposed)
     if len(lines) > MOST_LINES:
-        names = one_line(" ".join(path for path in files if path in told))[:_PATH]
+        names = one_line(" ".join(path for path in files if path in governed_paths))[:_PATH]
         more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {names}"
         lines = [*lines[: MOST_LINES - 1], more]
     return "\n".join(lines)

@@ -353,7 +353,7 @@ def _without(data: Any, wanted: Any) -> Any:
 
 
 def _anywhere(entry: Any) -> Any:
-    """Return an entry without the registry that it names, so that one is known whatever it names."""
+    """Return an entry without the registry that it names, to compare it with an entry of any registry."""
     if isinstance(entry, dict):
         return {key: _anywhere(value) for key, value in entry.items()}
     if isinstance(entry, list):

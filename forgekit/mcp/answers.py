@@ -29,7 +29,7 @@ class Answer(NamedTuple):
         keys: schema of each key; all are there.
         rows: the key of its list, "" where it is none.
         line: the keys of a row that its one line shows.
-        more: whether a record's own fields stand beside the keys.
+        more: whether a record's own fields are there too.
     """
 
     keys: Mapping[str, Schema]

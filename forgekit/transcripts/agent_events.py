@@ -3,8 +3,8 @@
 Records of side chains, of the program itself and of unknown types give nothing. What a tool returns is never
 kept but for the first lines of an error, and of what a command printed one line that reports a failure: it
 may hold secrets, and words that look like an instruction.
-A prompt is what a person typed, or answered when a tool call was refused or a question asked. Contracts:
-docs of the transcript's schema are in the agent's own help; every field may be missing.
+A prompt is what a person typed, or answered when a tool call was refused or a question asked. The format of
+the records is not documented: every field may be missing.
 """
 
 from __future__ import annotations

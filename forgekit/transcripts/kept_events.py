@@ -46,7 +46,7 @@ class KeptSession(NamedTuple):
 
 
 def kept_session(folder: Path, transcript: Path) -> KeptSession:
-    """Return the events of a transcript, those that were read before from the kept file, which is brought up.
+    """Return what is known of a session, after its new events were read and kept.
 
     Args:
         transcript: a session's file of lines.

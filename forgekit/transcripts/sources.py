@@ -272,7 +272,7 @@ def unpacked(stream: BinaryIO) -> io.BufferedReader:
 
 
 def _shown(path: str) -> str:
-    """Return a name of which nothing but letters and signs is left, as messages show it."""
+    """Return the end of a name without unprintable characters, as messages show it."""
     return "".join(sign if sign.isprintable() else "?" for sign in path)[-300:]
 
 

@@ -27,7 +27,7 @@ from forgekit.transcripts.values import instant_of
 _HEAD = re.compile(
     r"\u200e?(?P<ios>\[)?(?P<a>\d{1,4})(?P<by>[/.-])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4}),?[ \u00a0\u202f]"
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d\d)(?:[:.](?P<second>\d\d))?"
-    r"(?:[ \u00a0\u202f]?(?P<half>[AaPp])\.?[ \u00a0]?[Mm]\.?)?(?(ios)\] | - )(?P<said>.*)"
+    r"(?:[ \u00a0\u202f]?(?P<half>[AaPp])\.?[ \u00a0]?[Mm]\.?)?(?(ios)\] | - )(?P<text>.*)"
 )
 _SENDER = re.compile(r"(?:~\s)?(?P<name>[^:\n]{1,60}):\s(?P<text>.*)", re.DOTALL)
 _LEFT_OUT = re.compile(r"\u200e.*|<[^<>\n]*>", re.DOTALL)
@@ -49,7 +49,7 @@ def read_whatsapp(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     found: list[tuple[int, re.Match[str], list[str]]] = []
     for number, line in enumerate(lines_of(stream), 1):
         if head := _HEAD.fullmatch(line):
-            found.append((number, head, [head["said"]]))
+            found.append((number, head, [head["text"]]))
         elif found:
             found[-1][2].append(line)
     if not found:
@@ -62,15 +62,15 @@ def read_whatsapp(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     for (line_number, _, lines), time in zip(found, times, strict=True):
         sent = _SENDER.fullmatch("\n".join(lines).strip())
         if sent and not _LEFT_OUT.fullmatch(text := sent["text"].strip()) and text:
-            said = f"{sent['name'].strip()}: {text}"
-            turn = Turn(number=len(turns) + 1, speaker=Speaker.USER, time=time, text=said, line=line_number)
+            named = f"{sent['name'].strip()}: {text}"
+            turn = Turn(number=len(turns) + 1, speaker=Speaker.USER, time=time, text=named, line=line_number)
             turns.append(turn)
     yield conversation_of("whatsapp", turns)
 
 
 def _sent(line: str) -> bool:
     head = _HEAD.fullmatch(line)
-    return head is not None and _SENDER.fullmatch(head["said"]) is not None
+    return head is not None and _SENDER.fullmatch(head["text"]) is not None
 
 
 def _times(heads: Sequence[re.Match[str]]) -> list[Instant | None]:
