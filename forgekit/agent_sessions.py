@@ -212,13 +212,8 @@ def opened(forge: Forge | None, transcript: Path) -> AgentSession:
     )
 
 
-def find_transcript(
-    transcript: str | None,
-    session: str | None,
-    folder: Path | None = None,
-    env: Mapping[str, str] = os.environ,
-) -> Path:
-    """Return the file of a session: that named, that of an id, or the newest of a working folder.
+def find_transcript(transcript: str | None, session: str | None) -> Path:
+    """Return the file of a session: that named, that of an id, or the newest of the working folder.
 
     Raises NotFoundError.
     """
@@ -227,15 +222,14 @@ def find_transcript(
         if path.is_file():
             return path.resolve()
         raise NotFoundError("transcript", transcript, "give the path of the session's .jsonl file")
-    projects = agent_folder(".claude", "CLAUDE_CONFIG_DIR", env) / "projects"
+    projects = agent_folder(".claude", "CLAUDE_CONFIG_DIR", os.environ) / "projects"
     if session:
         found = [*projects.glob(f"*/{session}.jsonl")] if _SESSION.fullmatch(session) else []
     else:
-        folder = (folder or Path.cwd()).resolve()
-        found = transcripts_in(projects / re.sub(r"[^a-zA-Z0-9]", "-", str(folder)))
+        found = transcripts_in(projects / re.sub(r"[^a-zA-Z0-9]", "-", str(Path.cwd())))
     if not found:
         raise NotFoundError(
-            "session", session or str(folder), "name it with --session, or its file with --transcript"
+            "session", session or str(Path.cwd()), "name it with --session, or its file with --transcript"
         )
     return max(found, key=lambda path: path.stat().st_mtime)
 

@@ -81,15 +81,19 @@ def test_a_session_that_is_not_there_is_said(cli: Cli, home: Path) -> None:
         find_transcript(None, "../../etc/passwd")
 
 
-def test_the_newest_session_of_the_working_folder_is_meant(home: Path) -> None:
+def test_the_newest_session_of_the_working_folder_is_meant(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = home / "work"
     folder.mkdir()
+    monkeypatch.chdir(folder)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in str(folder))
     path = session().write(home / ".claude" / "projects" / name / "s9.jsonl")
-    assert find_transcript(None, None, folder) == path
+    assert find_transcript(None, None) == path
 
 
-def test_the_transcript_of_a_sub_agent_is_no_session(home: Path) -> None:
+def test_the_transcript_of_a_sub_agent_is_no_session(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
     folder = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(home))
     before, now = session().write(folder / "s1.jsonl"), Transcript("s2").write(folder / "s2.jsonl")
     helper = Transcript("s1")
@@ -97,7 +101,7 @@ def test_the_transcript_of_a_sub_agent_is_no_session(home: Path) -> None:
     helper.write(folder / "agent-a1.jsonl")
     os.utime(now, (1, 1))
     os.utime(before, (2, 2))
-    assert find_transcript(None, None, home) == before
+    assert find_transcript(None, None) == before
     assert heard(home, "SessionStart", now, source="clear").startswith("## What session s1 did")
 
 
