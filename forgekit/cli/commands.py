@@ -306,10 +306,6 @@ def _ids(forge: Forge, kinds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
             yield short_id(kind, entity.id), entity.title
 
 
-def _projects(forge: Forge, _: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    return ((project.project_name, "") for project in forge.registry().projects)
-
-
 def _tags(forge: Forge, _: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     tags = {tag for entity in forge.registry() for tag in getattr(entity, "tags", ())}
     return ((tag, "") for tag in sorted(tags))
@@ -317,7 +313,7 @@ def _tags(forge: Forge, _: tuple[str, ...]) -> Iterable[tuple[str, str]]:
 
 _NAMES: dict[Type, Callable[[Forge, tuple[str, ...]], Iterable[tuple[str, str]]]] = {
     Type.ID: _ids,
-    Type.PROJECT: _projects,
+    Type.PROJECT: lambda forge, _: ((project.project_name, "") for project in forge.registry().projects),
     Type.TAG: _tags,
 }
 

@@ -432,12 +432,8 @@ def _beside(runs: Sequence[Run], turns: Sequence[tuple[bool, str]]) -> Mapping[R
 
 
 def _nearest(runs: Sequence[Run], to: Run) -> Run:
-    return min(runs, key=lambda each: _gap(each, to))
-
-
-def _gap(one: Run, other: Run) -> int:
-    """Return the characters between two runs of a turn."""
-    return max(one.start - other.end, other.start - one.end, 0)
+    """Return the run of a turn with the fewest characters between it and another."""
+    return min(runs, key=lambda each: max(each.start - to.end, to.start - each.end, 0))
 
 
 def _reason(run: Run, of: Run, text: str) -> Run | None:

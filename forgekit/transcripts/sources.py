@@ -66,8 +66,9 @@ class ReadingState:
     def __init__(self, paths: Iterable[str]) -> None:
         self._total: int | None = 0
         for path in paths:
-            files = files_of(path)
-            known = self._total is not None and (files or Path(path).is_dir())
+            is_folder = Path(path).is_dir()
+            files = _listing(path)[0] if is_folder else [path] if Path(path).is_file() else []
+            known = self._total is not None and (files or is_folder)
             self._total = (self._total or 0) + sum(map(_size, files)) if known else None
         self._before = 0
         self._now: BinaryIO | None = None
@@ -97,11 +98,6 @@ def _size(path: str) -> int:
         return Path(path).stat().st_size
     except OSError:
         return 0
-
-
-def files_of(path: str) -> list[str]:
-    """Return the file that a path names, or those that a folder is read for."""
-    return _listing(path)[0] if Path(path).is_dir() else [path] if Path(path).is_file() else []
 
 
 def sources(paths: Iterable[str], reading: ReadingState | None = None) -> Iterator[Source | Problem]:
