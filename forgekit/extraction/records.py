@@ -61,6 +61,7 @@ _MENTION = re.compile(
     r"|applies|again|please|instead|for|vs|but|if|not)\b",
     re.IGNORECASE,
 )
+_QUESTION = re.compile(r"[^.!?]+\?")
 _HEADS = {
     **dict.fromkeys(("decision", "decision made", "decided", "design decision"), Proposal.DECISION),
     **dict.fromkeys(("open question", "open point", "open issue"), Proposal.THREAD_OPEN),
@@ -134,7 +135,9 @@ def _row(cells: Cells) -> Iterator[Find]:
 
 def _line(start: int, line: str, *, several: bool) -> Iterator[Find]:
     """Read `- D002 \u2014 text`, and `Inherited: D001 text (0.9), D002 text.`."""
-    marks = [match for match in _ID.finditer(line) if not _MENTION.match(line, match.end())]
+    marks = [
+        match for match in _ID.finditer(line) if not _MENTION.match(line, match.end()) or _asks(match, line)
+    ]
     if not marks:
         return
     head = line[: marks[0].start()].strip(" \t-*+\u2022#0123456789.)([|")
@@ -151,6 +154,12 @@ def _line(start: int, line: str, *, several: bool) -> Iterator[Find]:
         if end < len(line) or listed:
             text = re.split(r"(?<=[\w)\]])\. (?=[A-Z])|;", text, maxsplit=1)[0]
         yield from _record(match["id"], start + match.end(), text, "")
+
+
+def _asks(match: re.Match[str], line: str) -> bool:
+    """Say whether a thread's id is followed by a question, as in `T001: Which queue?`."""
+    asked = _QUESTION.match(line, match.end()) is not None
+    return asked and match["id"].startswith("T") and ":" in match["sep"]
 
 
 def _record(number: str, place: int, text: str, state: str) -> Iterator[Find]:

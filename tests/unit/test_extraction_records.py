@@ -94,6 +94,19 @@ def test_templates_and_mentions_are_no_records(text: str) -> None:
     assert extract(talk(f"U: {text}")) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("T001: Which queue?", ["Which queue?"]),
+        ("**T002:** Should we keep the database? - resolved", ["Should we keep the database?"]),
+        ("T003: is still open. What about T004?", []),
+        ("T003 should wait, or not?", []),
+    ],
+)
+def test_a_thread_record_may_be_any_question(text: str, titles: list[str]) -> None:
+    assert [found.title for found in extract(talk(f"U: {text}"))] == titles
+
+
 def test_records_are_read_from_a_pasted_archive_but_its_prose_is_not() -> None:
     found = extract(
         talk(
