@@ -45,6 +45,10 @@ _RUN_IN = re.compile(
 )
 _SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a]")
 _CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
+_ASKED = re.compile(r"[\s*_>-]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})\b.*[?\uff1f][\s*_]*$")
+_ANSWERED = re.compile(
+    r"(?P<mark>[\s>-]*)[*_]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})(?:[:.)*_]+|\s+[\u2013\u2014-])\s*"
+)
 _CITATIONS = ("quote", "cite", "example")
 _ID = re.compile(r"[^\W\d_]{1,6}-?\d{1,5}\b")
 _LINK = re.compile(r"\[\[#?\^?([^\]\[|#^]{1,200})(?:[|#^][^\]\[]{0,200})?\]\]")
@@ -173,6 +177,7 @@ def read_document(text: str) -> Document:
         del lines[cut:]
     _unwrap(lines)
     _open_callouts(lines)
+    _label_answers(lines)
     _Markup(lines)
     _unquote_lists(lines)
     builder = _Builder(lines)
@@ -245,6 +250,16 @@ def _open_callouts(lines: list[str]) -> None:
         if is_callout:
             lines[number] = f"- {_callout_title(head['type'], inner[head.end() :])}" if head else f"  {inner}"
         before = number
+
+
+def _label_answers(lines: list[str]) -> None:
+    """Write the number of an answer as its label where the line above asks: `Q3: Who?`, `A3: Ruth`."""
+    before = ""
+    for number in _outside(lines):
+        asked, answer = _ASKED.match(before), _ANSWERED.match(lines[number])
+        if asked and answer and asked["n"] == answer["n"] and asked["letter"] != answer["letter"]:
+            lines[number] = f"{answer['mark']}Answer: {lines[number][answer.end() :]}"
+        before = lines[number] or before
 
 
 def _callout_title(kind: str, title: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import DecisionStatus, Priority
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 
 def decisions(text: str) -> list[tuple[str, str, float | None, str, tuple[str, ...]]]:
@@ -502,3 +502,18 @@ def test_the_id_before_the_words_of_a_line_counts_and_no_code_behind_them() -> N
     )
     read = read_archive("tag: TIDE-07\n\nKEPT\n\n" + "\n".join(lines) + "\n")
     assert [d.local_id for d in read.decisions] == ["K1", "K2", "K4"]
+
+
+def test_an_answer_has_the_number_of_its_question() -> None:
+    pairs = (
+        ("Do we sell the farmhouse?", "No, we let it."),
+        ("Who pays?", "Not decided yet."),
+        ("Who?", "Ruth."),
+    )
+    lines = "\n\n".join(f"Q{n}: {asked}\nA{n}: {answer}" for n, (asked, answer) in enumerate(pairs, 1))
+    read = read_archive(f"Tag: FARM_HOUSE\n\n## Questions\n\n{lines}")
+    assert [(t.local_id, t.status, t.resolution) for t in read.threads] == [
+        ("Q1", ThreadStatus.RESOLVED, "No, we let it"),
+        ("Q2", ThreadStatus.OPEN, "Not decided yet"),
+        ("Q3", ThreadStatus.RESOLVED, "Ruth."),
+    ]
