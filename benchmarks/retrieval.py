@@ -35,7 +35,7 @@ from messages import scorer
 
 from forgekit.ids import EntityId, conversation_id, project_id, thread_id
 from forgekit.index import query as catalogue_query
-from forgekit.index.catalogue import NAMED_SCORE, Hit
+from forgekit.index.query import NAMED_SCORE, Hit
 from forgekit.index.rows import memory_of
 from forgekit.index.vectors import Vectors
 from forgekit.model.entities import Thread

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened, reading
 from forgekit.ids import EntityId
-from forgekit.index.catalogue import NAMED_SCORE
+from forgekit.index.query import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
 from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
 from forgekit.insight.question import about

@@ -389,7 +389,7 @@ def find(
         kept = bool(messages or forge.catalogue.entities(Kind.TRANSCRIPT))
         hint = "" if kept else "no text is kept: `forgekit ingest --with-text`"
         return Found(query, None, messages, hint=hint)
-    from forgekit.index.catalogue import SCOPES
+    from forgekit.index.query import SCOPES
     from forgekit.search import Mode, search
 
     result = search(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
-from forgekit.index.catalogue import NAMED_SCORE, Hit, search_registry
+from forgekit.index.query import NAMED_SCORE, Hit, search_registry
 from forgekit.model.entities import Decision
 from forgekit.model.kinds import Kind
 from forgekit.text.words import is_english

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from forgekit.ids import EntityId, is_id
 from forgekit.index import query as queries
 from forgekit.index.database import CacheDatabase
-from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, NameMatch, search_registry
 from forgekit.index.rows import ENTITY, MADE_BY, entity_of, tables
 from forgekit.index.update import Refresh, problems, update
 from forgekit.model.kinds import Kind
@@ -35,8 +34,6 @@ from forgekit.model.kinds import Kind
 if TYPE_CHECKING:
     from forgekit.model.entities import Entity
     from forgekit.model.registry import Registry
-
-__all__ = ["NAMED_SCORE", "SCOPES", "Catalogue", "Hit", "NameMatch", "Refresh", "search_registry"]
 
 T = TypeVar("T")
 

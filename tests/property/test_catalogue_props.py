@@ -15,8 +15,8 @@ from repositories import write
 from strategies import any_text, entities
 
 from forgekit.errors import NotFoundError
-from forgekit.index.catalogue import NAMED_SCORE, Catalogue, search_registry
-from forgekit.index.query import full_score, search
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.query import NAMED_SCORE, full_score, search, search_registry
 from forgekit.index.rows import memory_of
 from forgekit.model.entities import Entity
 from forgekit.model.registry import Registry

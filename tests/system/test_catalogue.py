@@ -21,8 +21,10 @@ from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
 from forgekit.index import catalogue as catalogue_module
 from forgekit.index import update
-from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
+from forgekit.index.catalogue import Catalogue
 from forgekit.index.database import engine, fault
+from forgekit.index.query import SCOPES, Hit, search_registry
+from forgekit.index.update import Refresh
 from forgekit.model.entities import (
     Archive,
     CompressionMode,

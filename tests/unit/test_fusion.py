@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forgekit.ids import EntityId
-from forgekit.index.catalogue import NAMED_SCORE, Hit
+from forgekit.index.query import NAMED_SCORE, Hit
 from forgekit.model.kinds import Kind
 from forgekit.search import COSINE_FLOOR, Place, by_meaning, in_force_first, rank
 
