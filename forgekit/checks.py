@@ -7,7 +7,6 @@ The name of a file is checked when it is read.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections import defaultdict
@@ -19,7 +18,7 @@ from typing import Any
 
 from forgekit import ids
 from forgekit.errors import FormatError
-from forgekit.ids import EntityId, match_key, pair_id, project_id, timestamp
+from forgekit.ids import EntityId, body_sha256, match_key, pair_id, project_id, timestamp
 from forgekit.merge import conflicting_edits
 from forgekit.model.entities import (
     Archive,
@@ -330,15 +329,10 @@ def unresolved_edits(registry: Registry, given: CheckInput) -> Iterator[Problem]
 def archives_unchanged(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find archives whose text is not the one that was filed."""
     for entity in given.subjects(registry):
-        if isinstance(entity, Archive) and body_sha256(entity) != entity.content_sha256:
+        if isinstance(entity, Archive) and body_sha256(entity.body) != entity.content_sha256:
             message = "the text is not the one that was filed; archives are write-once"
             fix = "bring it back with `git restore`, or file the new text as an archive of its own"
             yield finding(entity, "archive-changed", message, "content_sha256", fix)
-
-
-def body_sha256(archive: Archive) -> str:
-    """Return the hash of an archive's text."""
-    return hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def probable_slips(registry: Registry, given: CheckInput) -> Iterator[Problem]:
@@ -506,20 +500,12 @@ CHECKS: tuple[Callable[[Registry, CheckInput], Iterator[Problem]], ...] = (
 )
 
 
-def check(
-    registry: Registry, given: CheckInput | None = None, only: Collection[str] | None = None
-) -> list[Problem]:
-    """Run every check.
-
-    Args:
-        registry: all entities, and the problems found while they were read, which come first.
-        only: paths to look at, or None for all.
+def check(registry: Registry, given: CheckInput | None = None) -> list[Problem]:
+    """Run every check; the problems found while the registry was read come first.
 
     Returns problems by path; within a path in the order of the checks.
     """
     given = given or CheckInput()
-    if only is not None:
-        given = replace(given, only=frozenset(only))
     found = [p for p in registry.problems if given.wants(p.path)]
     for run in CHECKS:
         found.extend(run(registry, given))

@@ -104,6 +104,11 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(normalise(text).encode()).hexdigest()[:16]
 
 
+def body_sha256(body: str) -> str:
+    """Return the hash of an archive's text, byte for byte."""
+    return hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def decision_id(
     project: EntityId, text: str, conversation: EntityId, created_ms: int | None = None
 ) -> EntityId:

@@ -6,14 +6,13 @@ hash of the text and `READER_VERSION`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.archives import READER_VERSION
-from forgekit.ids import match_key
+from forgekit.ids import body_sha256, match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Candidate, Decision, Thread
@@ -37,7 +36,7 @@ def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
 
 def read_once(catalogue: Catalogue, body: str) -> ArchiveText:
     """Return what the text of an archive says, from the cache where it was read before."""
-    text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+    text_hash = body_sha256(body)
     cached = catalogue.cached(text_hash, READER_VERSION)
     if cached is not None:
         try:

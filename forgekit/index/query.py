@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
-from forgekit.ids import EntityId, match_key, pair_id
+from forgekit.ids import EntityId, body_sha256, match_key, pair_id
 from forgekit.index.database import DamageError
 from forgekit.index.rows import ENTITY, checked_id, checked_text, entity_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
@@ -510,9 +510,8 @@ def _texts(db: sqlite3.Connection, entity: Entity) -> tuple[str, list[str]]:
 
 def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:
     """Return an archive's summary, decisions and threads; its beginning where it has none of them."""
-    text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
     query = "SELECT text FROM fact WHERE hash = ? AND version = ?"
-    kept = db.execute(query, (text_hash, READER_VERSION)).fetchone()
+    kept = db.execute(query, (body_sha256(body), READER_VERSION)).fetchone()
     try:
         read = json.loads(checked_text(kept[0]) if kept else "")
         decisions = [record["text"] for record in read.get("decisions", ())]

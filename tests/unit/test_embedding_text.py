@@ -11,7 +11,7 @@ from repositories import write
 
 from forgekit.archives import READER_VERSION
 from forgekit.archives import read as reader
-from forgekit.checks import body_sha256
+from forgekit.ids import body_sha256
 from forgekit.index import query
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.query import TEXT_LIMIT
@@ -114,7 +114,7 @@ def test_an_archive_is_read_again_only_where_the_cache_does_not_know_its_text(
     write(tmp_path / "root", archive)
     catalogue = Catalogue(tmp_path / "root", tmp_path / "cache")
     catalogue.refresh()
-    catalogue.remember(body_sha256(archive), READER_VERSION, kept)
+    catalogue.remember(body_sha256(archive.body), READER_VERSION, kept)
     read: list[str] = []
     real = reader.read_archive
 
