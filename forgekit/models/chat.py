@@ -69,8 +69,8 @@ class Chat:
     def __init__(self, *, url: str, model: str, seconds: float, key: str | None = None) -> None:
         self._url = url.rstrip("/")
         self._host = urlsplit(url).netloc
-        self._model = model
-        self._seconds = seconds
+        self.model = model
+        self.seconds = seconds
         self._key = key
         self._all, self._until = inf, inf
         self._silent = 0  # requests without an answer since the last one that had one
@@ -80,7 +80,7 @@ class Chat:
 
     def version(self, system: str) -> str:
         """Return a hash of what an answer to a question under these instructions depends on."""
-        return hashlib.sha256(f"{self._url}\n{self._model}\n{system}".encode()).hexdigest()[:12]
+        return hashlib.sha256(f"{self._url}\n{self.model}\n{system}".encode()).hexdigest()[:12]
 
     def limit(self, seconds: float) -> None:
         """Give all questions from now on so many seconds together."""
@@ -126,10 +126,10 @@ class Chat:
                 {"role": "assistant", "content": content[:QUOTED]},
                 {"role": "user", "content": again},
             ]
-        raise UnusableError(f"the answer of {self._model} cannot be used: {why}")
+        raise UnusableError(f"the answer of {self.model} cannot be used: {why}")
 
     def _complete(self, messages: list[dict[str, str]], schema: Schema) -> str:
-        asked: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False}
+        asked: dict[str, Any] = {"model": self.model, "messages": messages, "stream": False}
         if not urlsplit(self._url).path:
             options = {"temperature": 0, "seed": 0, "num_ctx": CONTEXT}
             reply = self._post("/api/chat", asked | {"format": schema, "options": options})
@@ -139,7 +139,7 @@ class Chat:
 
     def _post(self, path: str, payload: object, plain: object = None) -> object:
         """Send a request; `plain` is sent where the server refuses an option of the first one."""
-        seconds = min(self._seconds, self._until - time.monotonic())
+        seconds = min(self.seconds, self._until - time.monotonic())
         if seconds <= 0:
             raise NoAnswerError(f"{self._host} took more than {self._all:.0f} seconds in all")
         status, body = post(self._url + path, payload, key=self._key, seconds=seconds)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from forgekit.model.settings import SETTINGS_FILE, ModelKind, Settings
@@ -20,17 +20,11 @@ from forgekit.models.encoder import Missing
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.extraction.statements import StatementReader
+    from forgekit.models.chat import Chat
     from forgekit.models.encoder import Encoder
     from forgekit.models.essences import Distiller
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
-
-
-class _Server(TypedDict):
-    url: str
-    model: str
-    seconds: int
-    key: str | None
 
 
 def find_judge(settings: Settings, cache: Path, env: Mapping[str, str] = os.environ) -> Judge | Missing:
@@ -41,32 +35,32 @@ def find_judge(settings: Settings, cache: Path, env: Mapping[str, str] = os.envi
         cache: the folder that remembers which files were hashed.
         env: where the key is, and the host that a person agrees to.
     """
-    server = _server(settings, "judge", "decisions", env)
-    if isinstance(server, Missing):
-        return server
-    if server is None:
+    chat = _chat(settings, "judge", "decisions", env)
+    if isinstance(chat, Missing):
+        return chat
+    if chat is None:
         from forgekit.models.trained_judge import find_trained_judge
 
         return find_trained_judge(cache)
     from forgekit.models.llm_judge import LlmJudge
 
-    return LlmJudge(**server)
+    return LlmJudge(chat)
 
 
 def find_reader(
     settings: Settings, cache: Path, env: Mapping[str, str] = os.environ
 ) -> StatementReader | Missing:
     """Return the reader of conversations that a registry's settings name; arguments as of `find_judge`."""
-    server = _server(settings, "reader", "conversations", env)
-    if isinstance(server, Missing):
-        return server
-    if server is None:
+    chat = _chat(settings, "reader", "conversations", env)
+    if isinstance(chat, Missing):
+        return chat
+    if chat is None:
         from forgekit.models.statement_reader import find_statement_reader
 
         return find_statement_reader(cache)
     from forgekit.models.llm_reader import LlmReader
 
-    return LlmReader(**server)
+    return LlmReader(chat)
 
 
 def find_distiller(
@@ -75,14 +69,14 @@ def find_distiller(
     """Return who makes essences, as a registry's settings say; arguments as of `find_judge`."""
     from forgekit.models.essences import ExtractiveDistiller, LlmDistiller
 
-    server = _server(settings, "essences", "notes", env)
-    if server is None:
+    chat = _chat(settings, "essences", "notes", env)
+    if chat is None:
         return encoder if isinstance(encoder, Missing) else ExtractiveDistiller(encoder)
-    return server if isinstance(server, Missing) else LlmDistiller(**server)
+    return chat if isinstance(chat, Missing) else LlmDistiller(chat)
 
 
-def _server(settings: Settings, name: str, sent: str, env: Mapping[str, str]) -> _Server | Missing | None:
-    """Return where the language model of a setting is, or why there is none; None for the trained model."""
+def _chat(settings: Settings, name: str, sent: str, env: Mapping[str, str]) -> Chat | Missing | None:
+    """Return the language model of a setting, or why there is none; None for the trained model."""
     chosen = getattr(settings, name)
     if chosen is ModelKind.TRAINED:
         return None
@@ -96,9 +90,9 @@ def _server(settings: Settings, name: str, sent: str, env: Mapping[str, str]) ->
     key = env.get(KEY) or None
     if refused := _refused(settings.judge_url, key, sent, env):
         return refused
-    return _Server(
-        url=settings.judge_url, model=settings.judge_model, seconds=settings.judge_timeout, key=key
-    )
+    from forgekit.models.chat import Chat
+
+    return Chat(url=settings.judge_url, model=settings.judge_model, seconds=settings.judge_timeout, key=key)
 
 
 def _refused(url: str, key: str | None, sent: str, env: Mapping[str, str]) -> Missing | None:

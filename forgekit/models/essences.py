@@ -87,11 +87,11 @@ Answer with one JSON object and nothing else, by this schema:
 
 
 class LlmDistiller:
-    """A language model; arguments as of `Chat`. A text without a usable answer gets no essence."""
+    """A language model. A text without a usable answer gets no essence."""
 
-    def __init__(self, *, url: str, model: str, seconds: float, key: str | None = None) -> None:
-        self.chat = Chat(url=url, model=model, seconds=seconds, key=key)
-        self.name = model
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self.name = chat.model
 
     def distil(self, texts: Sequence[tuple[str, str]], limit: int = ESSENCE_LIMIT) -> Iterator[Essence]:
         """Yield essences, as `Distiller`."""
@@ -110,4 +110,4 @@ class LlmDistiller:
 
         for title, text in texts:
             asked = fenced({"title": visible(title), "text": visible(text[:_SENT])})
-            yield self.chat.answer(system, asked, _SCHEMA, read) or Essence("")
+            yield self._chat.answer(system, asked, _SCHEMA, read) or Essence("")

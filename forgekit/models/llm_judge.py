@@ -46,18 +46,13 @@ Answer with one JSON object and nothing else, by this schema:
 
 
 class LlmJudge:
-    """A language model as a judge. Nobody calibrated it, so its own probability sets the level.
-
-    Args:
-        url, model, seconds, key: as of `Chat`; all pairs of one call take at most ten times the seconds.
-    """
+    """A language model as a judge. Nobody calibrated it, so its own probability sets the level."""
 
     calibration = None
 
-    def __init__(self, *, url: str, model: str, seconds: float, key: str | None = None) -> None:
-        self._chat = Chat(url=url, model=model, seconds=seconds, key=key)
-        self._seconds = seconds
-        self.version = self._chat.version(SYSTEM)
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+        self.version = chat.version(SYSTEM)
 
     def judge(
         self,
@@ -65,7 +60,7 @@ class LlmJudge:
         cosines: Sequence[float],  # noqa: ARG002 - the port
     ) -> list[Judgement | None]:
         """Return one judgement a pair, None where the model gave none; arguments as of `Judge`."""
-        self._chat.limit(IN_ALL * self._seconds)
+        self._chat.limit(IN_ALL * self._chat.seconds)
         ordered = [sorted(pair, key=lambda side: (side.text, side.alternatives)) for pair in pairs]
         return [self._chat.answer(SYSTEM, question(a, b), SCHEMA, read_answer) for a, b in ordered]
 

@@ -58,10 +58,10 @@ Answer with one JSON object and nothing else, by this schema:
 
 
 class LlmReader:
-    """A language model as a reader of conversations; arguments as of `Chat`."""
+    """A language model as a reader of conversations."""
 
-    def __init__(self, *, url: str, model: str, seconds: float, key: str | None = None) -> None:
-        self._chat = Chat(url=url, model=model, seconds=seconds, key=key)
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
 
     def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
         """Yield what turns state, as `StatementReader`."""

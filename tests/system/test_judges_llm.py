@@ -15,7 +15,7 @@ from model_server import Handler, Reply, Server, ollama, openai, sent, serving
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import ModelKind, Settings
-from forgekit.models.chat import REPLY_LIMIT
+from forgekit.models.chat import REPLY_LIMIT, Chat
 from forgekit.models.choice import find_judge
 from forgekit.models.encoder import Missing
 from forgekit.models.llm_judge import SCHEMA, LlmJudge, question, read_answer
@@ -40,7 +40,7 @@ def judge_of(
     server: Server, *replies: Reply, path: str = "", seconds: float = 20, key: str | None = None
 ) -> LlmJudge:
     server.replies = replies
-    return LlmJudge(url=f"http://{server.host}{path}", model="tiny", seconds=seconds, key=key)
+    return LlmJudge(Chat(url=f"http://{server.host}{path}", model="tiny", seconds=seconds, key=key))
 
 
 def unjudged(why: str, count: int = 1, pairs: int = 1) -> tuple[Problem, ...]:
@@ -248,7 +248,7 @@ def test_a_server_that_is_not_there_is_said() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
-        judge = LlmJudge(url=f"http://{host}", model="tiny", seconds=5)
+        judge = LlmJudge(Chat(url=f"http://{host}", model="tiny", seconds=5))
         assert judge.judge([PAIR], [0.5]) == [None]
     assert judge.problems == unjudged(f"{host} cannot be reached: Connection refused")
 

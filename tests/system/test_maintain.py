@@ -24,6 +24,7 @@ from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.transcript import ImportedConversation
+from forgekit.models.chat import Chat
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
 from forgekit.queries import show, status
 from forgekit.times import DAY_MS, Instant, parse_instant
@@ -245,7 +246,7 @@ def test_a_summary_that_was_not_committed_is_written_by_the_next_run(
 
 
 def test_a_model_that_fails_leaves_notes_as_they_are(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = LlmDistiller(url="http://127.0.0.1:9", model="m", seconds=1)
+    model = LlmDistiller(Chat(url="http://127.0.0.1:9", model="m", seconds=1))
     monkeypatch.setattr(module, "find_distiller", lambda *_: model)
     before = {note.id: note for note in forge.registry().notes}
     report = maintain(forge)

@@ -13,6 +13,7 @@ from forgekit.extraction.statements import Find
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import ModelKind, Settings
+from forgekit.models.chat import Chat
 from forgekit.models.choice import find_reader
 from forgekit.models.encoder import Missing
 from forgekit.models.llm_reader import READ, SCHEMA, LlmReader, question, read_answer
@@ -41,7 +42,7 @@ def server() -> Iterator[Server]:
 
 def reader_of(server: Server, *answers: object) -> LlmReader:
     server.replies = [ollama(answer) for answer in answers]
-    return LlmReader(url=f"http://{server.host}", model="tiny", seconds=20)
+    return LlmReader(Chat(url=f"http://{server.host}", model="tiny", seconds=20))
 
 
 def row(**changed: object) -> dict[str, Any]:
