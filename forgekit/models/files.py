@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
+from forgekit.worktree.local_state import write_json
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
@@ -313,10 +314,7 @@ def file_sha256(path: Path, cache: Path) -> str:
     if unchanged and time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _RACY_NS:
         with contextlib.suppress(OSError):  # the next process hashes the file again
             cache.mkdir(parents=True, exist_ok=True)
-            temporary = states.with_suffix(f".{os.getpid()}.tmp")
-            kept = [*known.items(), (state, digest)][-_STATES_KEPT:]
-            temporary.write_text(json.dumps(dict(kept)), encoding="utf-8")
-            temporary.replace(states)
+            write_json(states, dict([*known.items(), (state, digest)][-_STATES_KEPT:]))
     return digest
 
 
