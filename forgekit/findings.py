@@ -24,6 +24,7 @@ from forgekit.conflict.pairs import (
     Finding,
     Findings,
     Pair,
+    pair,
     sharing_rare_words,
     statement,
 )
@@ -118,7 +119,10 @@ def findings_of(
             if name:
                 made_for = part if vectors.lacking(active) else state
                 cache.put({name + SUMMARY: json.dumps([made_for, *pairs.counts(None), pairs.flagged])})
-                against = [(a, active[a], b, active[b]) for a, b, _, said in pairs.flagged if _excludes(said)]
+                read = ((a, b, _read(judgement)) for a, b, _, judgement in pairs.flagged)
+                against = [
+                    (a, active[a], b, active[b]) for a, b, j in read if j and j.level is Level.CONFLICT
+                ]
                 keep_opposed(cache, forge.catalogue.tree, against)
                 if judged > _FEW and made_for == state:
                     cache.put({name: pairs.text()})
@@ -206,8 +210,7 @@ def judged_texts(
         near: dict[str, list[tuple[float, Pair]]] = {}
         for (one, other), cosine in vectors.pairs(own, pool, COSINE_FLOOR).items():
             if one != other:
-                low, high = sorted((EntityId(one), EntityId(other)))
-                near.setdefault(one, []).append((cosine, (low, high)))
+                near.setdefault(one, []).append((cosine, pair(EntityId(one), EntityId(other))))
         chosen.update(side for rows in near.values() for _, side in nlargest(_NEAR, rows))
     left = None if wait_ms is None else wait_ms - (time.monotonic() - started) * 1000
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
@@ -395,11 +398,6 @@ def _unanswered(registry: Registry, flagged: Sequence[Flagged], judged: int, unj
 def _written(judgement: Judgement) -> str:
     values = judgement.probability, judgement.level.value, judgement.words, judgement.reason
     return json.dumps(values)
-
-
-def _excludes(written: str) -> bool:
-    judgement = _read(written)
-    return judgement is not None and judgement.level is Level.CONFLICT
 
 
 def _read(text: str) -> Judgement | None:

@@ -456,7 +456,8 @@ def _head(text: str) -> tuple[_Head, str]:
     plain = {name.lower(): value for name, value in fields.items() if not isinstance(value, Null)}
     title = plain.get("title")
     given = [value for name in _TAGGED if (value := plain.get(name))]
-    listed = [each for value in given for each in (value if isinstance(value, list) else _split(value))]
+    lists = (value if isinstance(value, list) else str(value).replace(",", " ").split() for value in given)
+    listed = [each for some in lists for each in some]
     times = {name: at for name in (*_WHEN, *_CHANGED) if (at := _moment(plain.get(name)))}
     why = "is no date such as 2026-03-04"
     unread += [
@@ -485,10 +486,6 @@ def _moment(value: object) -> Instant | None:
     if match := _SECONDS.fullmatch(text):
         return Instant(int(match[1] + (match[2] or "000")))
     return _instant(_DOTTED.sub(lambda m: f"{m['y']}-{m['m']:0>2}-{m['d']:0>2}", text))
-
-
-def _split(value: object) -> list[str]:
-    return str(value).replace(",", " ").split()
 
 
 def _redacted(value: object) -> object:
@@ -520,9 +517,9 @@ def _with_edits(forge: Forge, standing: Note, read: Note, problems: list[Problem
     return standing
 
 
-def _instant(value: object) -> Instant | None:
+def _instant(text: str) -> Instant | None:
     try:
-        return parse_instant(value) if isinstance(value, str) else None
+        return parse_instant(text)
     except ValueError:
         return None
 

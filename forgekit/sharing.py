@@ -203,7 +203,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         errors=_errors(forge, came),
         held_back=held_back,
         unsettled=tuple(forge.unsettled()),
-        repeated=_repeated(forge, came),
+        repeated=tuple(recorded_twice(forge.registry(), CheckInput())) if _ids(came, Kind.DECISION) else (),
     )
 
 
@@ -212,11 +212,6 @@ def _register_driver(repository: Repository) -> None:
     with contextlib.suppress(ForgeError):
         if driver.is_missing(repository):
             driver.register(repository)
-
-
-def _repeated(forge: Forge, came: Collection[str]) -> tuple[Problem, ...]:
-    """Return what two clones recorded in the same words, where a decision came in."""
-    return tuple(recorded_twice(forge.registry(), CheckInput())) if _ids(came, Kind.DECISION) else ()
 
 
 def _fetched_again(repository: Repository, remote: Remote, before: str | None) -> str | None:

@@ -97,7 +97,10 @@ def text_cosines(
     """
     import numpy as np
 
-    keys = {text: _vector_key(version, text) for text in dict.fromkeys(t for pair in pairs for t in pair)}
+    keys = {
+        text: hashlib.sha256(f"{version} vector {text}".encode()).hexdigest()
+        for text in dict.fromkeys(t for pair in pairs for t in pair)
+    }
     known = cache.get(keys.values())
     exact = {text: base64.b64decode(known[key]) for text, key in keys.items() if key in known}
     close = near([text for text in keys if text not in exact]) if near and len(exact) < len(keys) else {}
@@ -126,7 +129,3 @@ def text_cosines(
     cosines = [cosine(a, b) for a, b in pairs]
     cache.put(made)
     return cosines
-
-
-def _vector_key(version: str, text: str) -> str:
-    return hashlib.sha256(f"{version} vector {text}".encode()).hexdigest()

@@ -373,7 +373,8 @@ def read_file(path: str, name: str) -> tuple[bytes, FileEntry]:
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        state = FileEntry(*_of_stat(name, os.fstat(handle)))
+        s = os.fstat(handle)
+        state = FileEntry(name, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ino, s.st_ctime_ns)
         if not stat.S_ISREG(state.mode):
             raise FormatError("is not a regular file")
         if state.size > ENTITY_LIMIT:
@@ -389,10 +390,6 @@ def read_file(path: str, name: str) -> tuple[bytes, FileEntry]:
 def blob_id(data: bytes) -> str:
     """Return the name under which git files these bytes."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def _of_stat(name: str, s: os.stat_result) -> Row:
-    return (name, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ino, s.st_ctime_ns)
 
 
 def _top(path: Path) -> Row | None:
@@ -436,7 +433,7 @@ def _listing(folder: str) -> Listing:
                     s = item.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # deleted since the folder was opened
-                # Not `_of_stat`: ten thousand calls take as long as the rest of a search.
+                # Not in a function: ten thousand calls take as long as the rest of a search.
                 out.append((name, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ino, s.st_ctime_ns))
     except OSError as e:
         return _unlisted(e)

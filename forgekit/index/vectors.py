@@ -67,7 +67,6 @@ class VectorStatus:
     """The index on disk: `kind` is `scan`, `flat`, `ivf`, or `none` where there is no index of this space."""
 
     model: str
-    fingerprint: str
     kind: str
     count: int
     size: int
@@ -298,7 +297,6 @@ class Vectors:
         found = self._files().read_manifest() or {}
         return VectorStatus(
             model=self._encoder.name,
-            fingerprint=self._encoder.fingerprint,
             kind=str(found.get("kind", "none")),
             count=found.get("count", 0),
             size=sum(state[0] for state in found.get("files", {}).values()),

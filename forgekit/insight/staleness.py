@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
@@ -93,17 +92,10 @@ class Staleness:
     found: tuple[Aged, ...]
     active: int
 
-    @cached_property
-    def items(self) -> tuple[Stale, ...]:
-        """The stale decisions."""
-        decisions = {d.id: d for d in self.registry.of_ids(Decision, (aged.id for aged in self.found))}
-        return tuple(
-            Stale(decision=decisions[key], last_validated=at, days=days, hops=hops, reasons=reasons)
-            for key, at, days, hops, reasons, _ in self.found
-        )
-
     def __iter__(self) -> Iterator[Stale]:
-        return iter(self.items)
+        decisions = {d.id: d for d in self.registry.of_ids(Decision, (aged.id for aged in self.found))}
+        for key, at, days, hops, reasons, _ in self.found:
+            yield Stale(decision=decisions[key], last_validated=at, days=days, hops=hops, reasons=reasons)
 
     def __len__(self) -> int:
         return len(self.found)

@@ -467,9 +467,8 @@ def _note_validation(sides: Sides, ledger: Ledger) -> None:
     ended = [side for side in both if side.status.ended]
     held = [side for side in both if not side.status.ended]
     if base and ended and held and not base.status.ended and held[0].last_validated > base.last_validated:
-        states = (base.status, ended[0].status, held[0].status)
-        found = dict(zip(("base", "winner", "loser"), states, strict=True))
-        ledger.overridden.append(FieldConflict(field="status", **found))
+        lost = FieldConflict(field="status", base=base.status, winner=ended[0].status, loser=held[0].status)
+        ledger.overridden.append(lost)
 
 
 def _note_unseen_answers(sides: Sides, status: ConflictStatus, ledger: Ledger) -> None:

@@ -232,8 +232,6 @@ class _Reader:
         self._first_line = first_line
         self._many = many
         self._stack: list[tuple[Any, list[Any]]] = []
-        self._root: Any = None
-        self._documents = 0
         self._lines: dict[str, int] = {}
         self._field = ""
 
@@ -257,8 +255,7 @@ class _Reader:
         if getattr(event, "tag", None):
             raise FormatError(f"the YAML tag {event.tag!r} is not allowed", line=line, field=self._field)
         if isinstance(event, yaml.DocumentStartEvent):
-            self._documents += 1
-            if self._documents > 1 and not self._many:
+            if self.documents and not self._many:
                 raise FormatError("front matter holds two documents", line=line)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             if len(self._stack) >= NESTING_LIMIT:
@@ -274,7 +271,6 @@ class _Reader:
 
     def _place(self, value: Any, line: int) -> None:
         if not self._stack:
-            self._root = value
             self.documents.append(value)
             return
         container, pending = self._stack[-1]
@@ -294,8 +290,9 @@ class _Reader:
             container[pending.pop()] = value
 
     def result(self) -> tuple[Fields, dict[str, int]]:
-        if self._root is None or self._root == "":
+        root = self.documents[0] if self.documents else ""
+        if root == "":
             return {}, {}
-        if not isinstance(self._root, dict):
+        if not isinstance(root, dict):
             raise FormatError("front matter must be a list of `key: value` lines", line=2)
-        return self._root, self._lines
+        return root, self._lines

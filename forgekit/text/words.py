@@ -113,11 +113,7 @@ def words(text: str) -> list[str]:
     every = _WORD.findall(text.casefold())
     passed_over = _stop_words({*every})
     found = (_stem(word) for word in every if word not in passed_over)
-    return list(dict.fromkeys(word for word in found if len(word) > 1 or _is_wide(word)))
-
-
-def _is_wide(word: str) -> bool:
-    return not word.isascii() and wide().match(word) is not None
+    return list(dict.fromkeys(w for w in found if len(w) > 1 or (not w.isascii() and wide().match(w))))
 
 
 def _stem(word: str) -> str:

@@ -130,7 +130,7 @@ def answers(registry: Registry) -> list[object]:
         found += [open_threads(registry, project), registry.with_status(Decision, "superseded", project)]
         for days, hops, tier in ((30, 3, None), (1, 1, 0.5), (99, 2, 0.7)):
             old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
-            found.append((old.items, old.active, old.share))
+            found.append((list(old), old.active, old.share))
     limits = Settings(stale_days=30, stale_hops=2, stale_max_tier=0.7)
     for project in (sample.P, OTHER.id):
         state = project_state(registry, project, NOW, limits)

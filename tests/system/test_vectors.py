@@ -191,13 +191,11 @@ def test_nothing_can_be_indexed_and_searched(tmp_path: Path) -> None:
 
 def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
     vectors = Vectors(tmp_path, FakeEncoder())
-    nothing = VectorStatus(model="fake", fingerprint="fake-1", kind="none", count=0, size=0)
+    nothing = VectorStatus(model="fake", kind="none", count=0, size=0)
     assert vectors.status() == nothing
     vectors.update(entries())
     ids = sum(len(key) + len(digest) + 2 for key, digest, _ in entries()) - 1
-    assert vectors.status() == VectorStatus(
-        model="fake", fingerprint="fake-1", kind="scan", count=80, size=80 * 32 * 4 + ids
-    )
+    assert vectors.status() == VectorStatus(model="fake", kind="scan", count=80, size=80 * 32 * 4 + ids)
     assert Vectors(tmp_path, FakeEncoder("fake-2")).status().kind == "none"
 
 
