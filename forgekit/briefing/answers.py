@@ -74,8 +74,8 @@ class AnswerData:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSources:
-    """What is asked: the registry, what each archive says, and what searches say of themselves."""
+class AnswerContext:
+    """Where an answer is looked for: the registry and the texts of its archives; notices of searches."""
 
     forge: Forge
     registry: Registry
@@ -103,26 +103,26 @@ def thread_line(thread: Thread) -> str:
     )
 
 
-def _within(store: AnswerSources, subject: str, every: Iterable[E], *, talks: bool = False) -> list[E]:
+def _within(given: AnswerContext, subject: str, every: Iterable[E], *, by_origin: bool = False) -> list[E]:
     """Return those of the asked project, and of the project or on the subject that the question names.
 
     Args:
-        talks: whether the title of the conversation that something comes from may name the subject.
+        by_origin: whether the title of the conversation that something comes from may name the subject.
     """
-    scoped = [each for each in every if store.project in (None, each.project_name)]
+    scoped = [each for each in every if given.project in (None, each.project_name)]
     if not subject:
         return scoped
     with suppress(NotFoundError):
-        named = store.forge.known_project(subject, store.registry).project_name
+        named = given.forge.known_project(subject, given.registry).project_name
         return [each for each in scoped if each.project_name == named]
-    if not talks:
+    if not by_origin:
         return [each for each in scoped if about(subject, each.title)]
-    begun = ((each, _began(store.registry, each)[0]) for each in scoped)
-    return [each for each, talk in begun if about(subject, f"{each.title} {talk.title if talk else ''}")]
+    begun = ((each, _began(given.registry, each)[0]) for each in scoped)
+    return [each for each, first in begun if about(subject, f"{each.title} {first.title if first else ''}")]
 
 
-def _open(store: AnswerSources, subject: str) -> AnswerData:
-    threads = _within(store, subject, active(store.registry))
+def _open(given: AnswerContext, subject: str) -> AnswerData:
+    threads = _within(given, subject, active(given.registry))
     return AnswerData(
         lines=[f"- {thread_line(t)} ({t.priority.value})" for t in threads],
         sources=["`forgekit thread list --status open`"],
@@ -131,10 +131,10 @@ def _open(store: AnswerSources, subject: str) -> AnswerData:
     )
 
 
-def _in_force(store: AnswerSources, subject: str) -> AnswerData:
-    active_ones = _within(store, subject, (d for d in store.registry.decisions if not d.status.ended))
+def _in_force(given: AnswerContext, subject: str) -> AnswerData:
+    active_ones = _within(given, subject, (d for d in given.registry.decisions if not d.status.ended))
     decisions = sorted(active_ones, key=lambda d: (-d.last_validated, d.id))
-    opposed = _opposed(store, decisions)
+    opposed = _opposed(given, decisions)
     return AnswerData(
         lines=[f"- {decision_line(d)}{opposed.get(d.id, '')}" for d in decisions],
         sources=["`forgekit decision list --status active`"],
@@ -143,18 +143,18 @@ def _in_force(store: AnswerSources, subject: str) -> AnswerData:
     )
 
 
-def _changed(store: AnswerSources, subject: str) -> AnswerData:
+def _changed(given: AnswerContext, subject: str) -> AnswerData:
     """List what was decided, ended, opened and closed since a day, oldest first."""
-    start = parse_day(store.since, store.forge.now())
+    start = parse_day(given.since, given.forge.now())
     if start is None:
         return AnswerData()
-    day, ended = format_date(start), out_of_force(store.forge, store.registry)
+    day, ended = format_date(start), out_of_force(given.forge, given.registry)
     events: list[tuple[Instant, str, Decision | Thread]] = []
-    for decision in _within(store, subject, store.registry.decisions, talks=True):
+    for decision in _within(given, subject, given.registry.decisions, by_origin=True):
         events.append((decision.created_at, "decided", decision))
         if decision.id in ended:
             events.append((ended[decision.id], decision.status.value, decision))
-    for thread in _within(store, subject, store.registry.threads, talks=True):
+    for thread in _within(given, subject, given.registry.threads, by_origin=True):
         events.append((thread.created_at, "opened", thread))
         if thread.status.ended:
             events.append((thread.updated_at, thread.status.value, thread))
@@ -165,17 +165,17 @@ def _changed(store: AnswerSources, subject: str) -> AnswerData:
             found.lines.append(f"- {format_date(at)} {what}: {name} {quote(entity.title)}")
             found.ids.append(entity.id)
             found.scopes.append(entity.project_name)
-    found.scopes = found.scopes or [store.project or "all projects"]
+    found.scopes = found.scopes or [given.project or "all projects"]
     found.lines = found.lines or [f"- Nothing was decided, ended, opened or closed since {day}."]
     return found
 
 
 def _opposed(
-    store: AnswerSources, decisions: Iterable[Decision], wait_ms: int = BLOCK_WAIT_MS
+    given: AnswerContext, decisions: Iterable[Decision], wait_ms: int = BLOCK_WAIT_MS
 ) -> Mapping[EntityId, str]:
     """Return the marks of decisions in a conflict; pairs that are not judged take so many ms at most."""
-    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=wait_ms)
-    return conflict_marks(store.registry, findings)
+    findings = findings_of(given.forge, given.registry, {d.id for d in decisions}, wait_ms=wait_ms)
+    return conflict_marks(given.registry, findings)
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
@@ -185,33 +185,33 @@ _MOST = 8
 _UNSURE = "Nothing in the registry is clearly about this; the nearest are:"
 
 
-def _searched(store: AnswerSources, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
-    found = search(store.forge, subject, kinds=kinds, project=store.project, limit=_MOST)
-    store.notices.extend({found.notice}.difference(("", *store.notices)))
+def _searched(given: AnswerContext, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
+    found = search(given.forge, subject, kinds=kinds, project=given.project, limit=_MOST)
+    given.notices.extend({found.notice}.difference(("", *given.notices)))
     return found
 
 
-def _named(store: AnswerSources, subject: str, *kinds: Kind) -> Entity | None:
-    """Return what a name means in the project that is asked about; one of several things is nobody's.
+def _named(given: AnswerContext, subject: str, *kinds: Kind) -> Entity | None:
+    """Return the only entity that a name means in the project that is asked about.
 
     A word of a question may be made of hex digits: a part of an id needs its prefix here.
     """
-    candidates = store.forge.catalogue.find(subject, kinds, bare=False)
-    known = (store.registry.get(candidate.id) for candidate in candidates)
-    found = [e for e in known if e is not None and store.project in (None, getattr(e, "project_name", None))]
+    candidates = given.forge.catalogue.find(subject, kinds, bare=False)
+    known = (given.registry.get(candidate.id) for candidate in candidates)
+    found = [e for e in known if e is not None and given.project in (None, getattr(e, "project_name", None))]
     return found[0] if len(found) == 1 else None
 
 
-def _best(store: AnswerSources, subject: str) -> list[Decision]:
-    """Return the decisions that a name may stand for, else the first of each project that is about it.
+def _best(given: AnswerContext, subject: str) -> list[Decision]:
+    """Return the decisions that a name may mean, else the first of each project that is about it.
 
     One that only rejects it is about it where no other is.
     """
-    named = _named(store, subject, Kind.DECISION)
+    named = _named(given, subject, Kind.DECISION)
     if named is not None or _LOCAL_ID.fullmatch(subject):
-        known = [named] if named is not None else _of_local_id(store, subject)
-        return _decisions(active_first(store.registry, known))[:_MOST]
-    found = _found(store, subject)
+        known = [named] if named is not None else _of_local_id(given, subject)
+        return _decisions(active_first(given.registry, known))[:_MOST]
+    found = _found(given, subject)
     of_name = [e for scored, e in found if scored.named]
     bearing = [e for scored, e in found if scored.is_close(subject) or about(subject, _searchable(e))]
     choosing = [
@@ -222,17 +222,17 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     first: dict[str, Decision] = {}
     for each in choosing or bearing:
         first.setdefault(each.project_name, each)
-    return _decisions(active_first(store.registry, of_name or [*first.values()]))
+    return _decisions(active_first(given.registry, of_name or [*first.values()]))
 
 
-def _found(store: AnswerSources, subject: str) -> list[tuple[Scored, Decision]]:
+def _found(given: AnswerContext, subject: str) -> list[tuple[Scored, Decision]]:
     """Return the decisions that a search finds, best first."""
-    hits = _searched(store, subject, (Kind.DECISION,)).hits
-    return [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
+    hits = _searched(given, subject, (Kind.DECISION,)).hits
+    return [(s, e) for s in hits if isinstance(e := given.registry.get(s.hit.id), Decision)]
 
 
 def _rejected(decision: Decision) -> str:
-    """Return what a decision says that it was chosen over."""
+    """Return what a decision rejects, in its text and in its list."""
     over = decision.decision.removeprefix(chosen(decision.decision))
     return " ".join((over, *decision.alternatives_rejected))
 
@@ -258,10 +258,10 @@ def _searchable(decision: Decision) -> str:
     return " ".join((decision.title, decision.body, *decision.alternatives_rejected))
 
 
-def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) -> None:
+def _cite(given: AnswerContext, found: AnswerData, entity: Decision | Thread) -> None:
     """Name where an entity comes from: conversation, archive, turn, commit."""
     turns = ""
-    stated = [one for one in store.archives if any(known == entity.id for _, known in one[0].records)]
+    stated = [one for one in given.archives if any(known == entity.id for _, known in one[0].records)]
     for archive, text in stated:
         local = next(name for name, known in archive.records if known == entity.id)
         records_all: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
@@ -277,13 +277,13 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
             turns = turns or f"Turn {span[0]} - Turn {span[1]}"
         elif turn is not None:
             turns = turns or f"Turn {turn}"
-    origin, began = _began(store.registry, entity)
+    origin, began = _began(given.registry, entity)
     if origin is not None and not any(a.conversation_id == origin.id for a, _ in stated):
         found.sources.append(f"{_conversation(origin)}{began and f', {began.lower()}'}")
         turns = turns or began
     found.turns = "" if found.ids else turns  # those of one entity are none of the next
     found.ids.append(entity.id)
-    commits = Program(store.forge.root).log(entity_path(entity), limit=1)
+    commits = Program(given.forge.root).log(entity_path(entity), limit=1)
     if commits:
         found.sources.append(f"commit {commits[0].short}")
     found.scopes.append(entity.project_name)
@@ -298,44 +298,44 @@ def _conversation(known: Conversation) -> str:
 def _began(registry: Registry, entity: Decision | Thread) -> tuple[Conversation | None, str]:
     """Return the conversation that an entity comes from, and the turn where its text begins with that."""
     first = entity.originated_in if isinstance(entity, Decision) else entity.first_seen_in
-    said = _TURN.match(entity.context if isinstance(entity, Decision) else entity.content)
-    return registry.find(Conversation, first), f"Turn {said[1]}" if said else ""
+    turn = _TURN.match(entity.context if isinstance(entity, Decision) else entity.content)
+    return registry.find(Conversation, first), f"Turn {turn[1]}" if turn else ""
 
 
-def _why(store: AnswerSources, subject: str) -> AnswerData:
-    found, decisions = AnswerData(), _best(store, subject)
-    opposed = _opposed(store, decisions, 0)
+def _why(given: AnswerContext, subject: str) -> AnswerData:
+    found, decisions = AnswerData(), _best(given, subject)
+    opposed = _opposed(given, decisions, 0)
     for decision in decisions:
-        _explain(store, found, decision, opposed.get(decision.id, ""))
+        _explain(given, found, decision, opposed.get(decision.id, ""))
     return found
 
 
-def _when(store: AnswerSources, subject: str) -> AnswerData:
-    found, decisions = AnswerData(), _best(store, subject)
-    opposed = _opposed(store, decisions)
+def _when(given: AnswerContext, subject: str) -> AnswerData:
+    found, decisions = AnswerData(), _best(given, subject)
+    opposed = _opposed(given, decisions)
     for decision in decisions:
-        origin, turn = _began(store.registry, decision)
+        origin, turn = _began(given.registry, decision)
         named = f" in {quote(origin.title)} ({short_id(Kind.CONVERSATION, origin.id)})" if origin else ""
         at = f", {turn.lower()}" if origin and turn else ""
         how = "Decided" if origin else "Recorded"  # what names no conversation has the day of its entry
         day = "at no known date" if decision.created_at == UNKNOWN else format_date(decision.created_at)
         found.lines.append(f"{how} {day}{named}{at}:")
-        _state_decision(store, found, decision, opposed.get(decision.id, ""))
-        _cite(store, found, decision)
+        _state_decision(given, found, decision, opposed.get(decision.id, ""))
+        _cite(given, found, decision)
     return found
 
 
-def _why_rejected(store: AnswerSources, subject: str) -> AnswerData:
+def _why_rejected(given: AnswerContext, subject: str) -> AnswerData:
     """Explain the decisions that reject a choice, else those whose own text names it."""
-    found, decisions = AnswerData(), [decision for _, decision in _found(store, subject)]
+    found, decisions = AnswerData(), [decision for _, decision in _found(given, subject)]
     rejecting = [d for d in decisions if about(subject, _rejected(d))]
     for decision in rejecting or [d for d in decisions if about(subject, d.decision)]:
-        _explain(store, found, decision)
+        _explain(given, found, decision)
     return found
 
 
-def _explain(store: AnswerSources, found: AnswerData, decision: Decision, mark: str = "") -> None:
-    _state_decision(store, found, decision, mark)
+def _explain(given: AnswerContext, found: AnswerData, decision: Decision, mark: str = "") -> None:
+    _state_decision(given, found, decision, mark)
     because = f"Because: {quote(decision.rationale)}" if decision.rationale else "No rationale was recorded."
     found.lines.append(f"- {because}")
     if decision.context:
@@ -346,61 +346,61 @@ def _explain(store: AnswerSources, found: AnswerData, decision: Decision, mark: 
         found.lines.append(f"- Also written: {quote(text)}")
     added = added_sections(decision.body, decision.status.value.capitalize(), UNSETTLED)
     found.lines.extend(f"- {quote(name)}: {quote(text)}" for name, text in added.items())
-    for base in map(store.registry.get, decision.dependencies):
+    for base in map(given.registry.get, decision.dependencies):
         if isinstance(base, Decision):
             found.lines.append(f"- Rests on {short_id(Kind.DECISION, base.id)}: {quote(base.decision)}")
-    _cite(store, found, decision)
+    _cite(given, found, decision)
 
 
-def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
+def _of_local_id(given: AnswerContext, subject: str) -> list[Entity]:
     """Return what a bare local id means in each archive; they collide by design."""
     if not _LOCAL_ID.fullmatch(subject):
         return []
-    ids = [known for archive, _ in store.archives for local, known in archive.records if local == subject]
-    return [e for key in dict.fromkeys(ids) if (e := store.registry.get(key)) is not None]
+    ids = [known for archive, _ in given.archives for local, known in archive.records if local == subject]
+    return [e for key in dict.fromkeys(ids) if (e := given.registry.get(key)) is not None]
 
 
-def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision, mark: str = "") -> None:
+def _state_decision(given: AnswerContext, found: AnswerData, decision: Decision, mark: str = "") -> None:
     found.lines.append(decision_line(decision))
     if mark:
         how = "is" if mark == IN_CONFLICT else "may be"
         found.lines.append(f"- It {how} in an open conflict: `forgekit conflict list`")
-    ended = since(decision, endings(store.forge, [decision]).get(decision.id))
+    ended = since(decision, endings(given.forge, [decision]).get(decision.id))
     if ended:
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
-    successor = last_successor(store.registry, decision)
+    successor = last_successor(given.registry, decision)
     if successor is not None:
         name = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
         found.lines.append(f"- In its place now: {ended_note(successor) or name}")
 
 
-def _alternatives(store: AnswerSources, subject: str) -> AnswerData:
+def _alternatives(given: AnswerContext, subject: str) -> AnswerData:
     found = AnswerData()
-    for decision in _best(store, subject):
-        _state_decision(store, found, decision)
+    for decision in _best(given, subject):
+        _state_decision(given, found, decision)
         found.lines.extend(f"- Rejected: {quote(item)}" for item in decision.alternatives_rejected)
         if not decision.alternatives_rejected:
             found.lines.append("- No alternatives were recorded.")
-        _cite(store, found, decision)
+        _cite(given, found, decision)
     return found
 
 
-def _earlier(store: AnswerSources, subject: str) -> AnswerData:
+def _earlier(given: AnswerContext, subject: str) -> AnswerData:
     found = AnswerData()
-    for archive, text in store.archives:
+    for archive, text in given.archives:
         for artifact in text.artifacts:
             if subject.casefold() in (artifact.local_id.casefold(), artifact.name.casefold()):
                 _versions(found, archive, artifact)
     if found.lines:
         return found
     seen: set[EntityId] = set()
-    for decision in _best(store, subject):
+    for decision in _best(given, subject):
         if decision.id not in seen:
-            chain = _chain(store.registry, decision)
+            chain = _chain(given.registry, decision)
             seen.update(wording.id for wording in chain)
             for wording in chain:
-                _state_decision(store, found, wording)
-            _cite(store, found, chain[0])
+                _state_decision(given, found, wording)
+            _cite(given, found, chain[0])
             found.sources.append(f"`forgekit history {short_id(Kind.DECISION, decision.id)}`")
     return found
 
@@ -433,19 +433,19 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
     return chain
 
 
-def _discussed(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData(scopes=[store.project or "all projects"])
-    ranked = _searched(store, subject).hits
+def _discussed(given: AnswerContext, subject: str) -> AnswerData:
+    found = AnswerData(scopes=[given.project or "all projects"])
+    ranked = _searched(given, subject).hits
     hits = {scored.hit.id: scored.hit for scored in ranked}
-    sure = any(s.named or s.is_close(subject) or about(subject, _said(store, s)) for s in ranked)
-    known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
+    sure = any(s.named or s.is_close(subject) or about(subject, _text_of(given, s)) for s in ranked)
+    known = [entity for key in hits if (entity := given.registry.get(key)) is not None]
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
     if known and not sure:
         found.lines.append(_UNSURE)
-    opposed, stages = _opposed(store, _decisions(known)), _stages(store, known)
-    for entity in active_first(store.registry, known):
+    opposed, stages = _opposed(given, _decisions(known)), _stages(given, known)
+    for entity in active_first(given.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
         status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
         status = stages.get(entity.id, status)
@@ -454,39 +454,39 @@ def _discussed(store: AnswerSources, subject: str) -> AnswerData:
         mark = opposed.get(entity.id, "") + unsettled(entity)
         found.lines.append(f"- {short} {quote(entity.title)}{state}{mark}{more}")
         found.sources.append(f"{entity.kind.value} {short}")
-    turns = _covering(store, subject)
+    turns = _covering(given, subject)
     if turns:
         found.turns = turns[0][1]
     return found
 
 
-def _said(store: AnswerSources, scored: Scored) -> str:
-    """Return what an entity says that was found."""
-    entity = store.registry.get(scored.hit.id)
+def _text_of(given: AnswerContext, scored: Scored) -> str:
+    """Return the text of an entity that was found."""
+    entity = given.registry.get(scored.hit.id)
     return _searchable(entity) if isinstance(entity, Decision) else f"{scored.hit.title} {scored.hit.snippet}"
 
 
-def _stages(store: AnswerSources, known: Iterable[Entity]) -> Mapping[EntityId, str]:
+def _stages(given: AnswerContext, known: Iterable[Entity]) -> Mapping[EntityId, str]:
     """Return the stages of the active conventions among what was found: active, or decayed."""
     rules = [e for e in known if isinstance(e, Convention) and e.status is ConventionStatus.ACTIVE]
-    found = lives(rules, store.registry.conversations if rules else ())
+    found = lives(rules, given.registry.conversations if rules else ())
     return {key: life.stage.value for key, life in found.items()}
 
 
-def _expand(store: AnswerSources, subject: str) -> AnswerData:
-    named = _named(store, subject, Kind.DECISION, Kind.THREAD)
-    entities = [named] if named is not None else _of_local_id(store, subject)
+def _expand(given: AnswerContext, subject: str) -> AnswerData:
+    named = _named(given, subject, Kind.DECISION, Kind.THREAD)
+    entities = [named] if named is not None else _of_local_id(given, subject)
     found = AnswerData()
     for entity in entities[:_MOST]:
         if isinstance(entity, Decision):
-            _explain(store, found, entity)
+            _explain(given, found, entity)
         elif isinstance(entity, Thread):
             found.lines.append(thread_line(entity))
             found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
-            _cite(store, found, entity)
+            _cite(given, found, entity)
     if found.lines:
         return found
-    for archive, text in store.archives:
+    for archive, text in given.archives:
         for part in text.sections:
             if relevant(subject, part.title) or subject.casefold() == part.title.casefold():
                 lines = split_lines(archive.body)[part.first_line - 1 : part.last_line]
@@ -497,10 +497,10 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _tag(store: AnswerSources, subject: str) -> AnswerData:
-    archive, found = _about_archive(store, subject)
+def _tag(given: AnswerContext, subject: str) -> AnswerData:
+    archive, found = _about_archive(given, subject)
     for local, entity in archive.records if archive else ():
-        known = store.registry.get(entity)
+        known = given.registry.get(entity)
         if isinstance(known, (Decision, Thread)):
             found.ids.append(known.id)
             state = f"[{known.status.value}]{unsettled(known)}"
@@ -508,10 +508,10 @@ def _tag(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _about_archive(store: AnswerSources, subject: str) -> tuple[Archive | None, AnswerData]:
+def _about_archive(given: AnswerContext, subject: str) -> tuple[Archive | None, AnswerData]:
     """Return the archive that a tag names, with what every answer on it begins with."""
-    named, found = _named(store, subject, Kind.ARCHIVE), AnswerData()
-    archive = next((one for one, _ in store.archives if named is not None and one.id == named.id), None)
+    named, found = _named(given, subject, Kind.ARCHIVE), AnswerData()
+    archive = next((one for one, _ in given.archives if named is not None and one.id == named.id), None)
     if archive is None:
         return None, found
     turns = f", turns {archive.turn_range[0]}-{archive.turn_range[1]}" if archive.turn_range else ""
@@ -525,11 +525,11 @@ def _about_archive(store: AnswerSources, subject: str) -> tuple[Archive | None, 
     return archive, found
 
 
-def _inherited(store: AnswerSources, subject: str) -> AnswerData:
-    archive, found = _about_archive(store, subject)
+def _inherited(given: AnswerContext, subject: str) -> AnswerData:
+    archive, found = _about_archive(given, subject)
     if archive is None:
         return found
-    for edge in store.registry.lineage:
+    for edge in given.registry.lineage:
         if edge.source_conversation_id != archive.conversation_id:
             continue
         for compression in edge.compressions:
@@ -542,7 +542,7 @@ def _inherited(store: AnswerSources, subject: str) -> AnswerData:
                 ("resolved", compression.threads_resolved),
             ):
                 for local, entity in pairs:
-                    known = store.registry.get(entity)
+                    known = given.registry.get(entity)
                     title = quote(known.title) if known else entity
                     found.lines.append(f"- {word} into {target}: {local} {title}")
             found.sources.append(f"lineage {short_id(Kind.LINEAGE, edge.id)}")
@@ -551,23 +551,23 @@ def _inherited(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _covering(store: AnswerSources, subject: str) -> list[tuple[str, str, Archive]]:
+def _covering(given: AnswerContext, subject: str) -> list[tuple[str, str, Archive]]:
     """Return (topic, turns, archive) of every stretch whose topic or decisions bear on a subject."""
     out = []
-    for archive, text in store.archives:
+    for archive, text in given.archives:
         own = dict(archive.records)
         for chunk in text.chunks:
             decided = " ".join(
-                known.title for d in chunk.decisions if (known := store.registry.get(own.get(d))) is not None
+                known.title for d in chunk.decisions if (known := given.registry.get(own.get(d))) is not None
             )
             if chunk.turns and shared(subject, f"{chunk.topic} {decided}"):
                 out.append((chunk.topic, f"Turn {chunk.turns[0]} - Turn {chunk.turns[1]}", archive))
     return out
 
 
-def _turns(store: AnswerSources, subject: str) -> AnswerData:
+def _turns(given: AnswerContext, subject: str) -> AnswerData:
     found = AnswerData()
-    for topic, turns, archive in _covering(store, subject)[:_MOST]:
+    for topic, turns, archive in _covering(given, subject)[:_MOST]:
         line = f"- {turns}: {quote(topic)} ({quote(archive.compression_tag)})"
         if line not in found.lines:
             found.lines.append(line)
@@ -576,7 +576,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-_ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
+_ANSWERS: Mapping[Command, Callable[[AnswerContext, str], AnswerData]] = {
     Command.WHY: _why,
     Command.WHEN: _when,
     Command.REJECTED: _why_rejected,
@@ -603,7 +603,7 @@ class AnswerBlock:
     """An answer with its sources.
 
     Attributes:
-        found: whether the store holds one; what is only nearest to the question is none.
+        found: whether the registry holds one; what is only nearest to the question is none.
     """
 
     text: str
@@ -619,10 +619,10 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
         project = forge.known_project(project, registry).project_name
     kept = [a for a in registry.archives if project in (None, a.project_name)]
     asked = read_question(question)
-    store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept), asked.since)
-    found = _ANSWERS[asked.command](store, asked.subject)
+    given = AnswerContext(forge, registry, project, facts(forge.catalogue, kept), asked.since)
+    found = _ANSWERS[asked.command](given, asked.subject)
     if not found.lines and asked.subject and asked.command in _ELSE_SEARCHED:
-        found = _discussed(store, asked.subject)
+        found = _discussed(given, asked.subject)
     heading = f"## Retrieved Context: {quote(question)}"
     if not found.lines:
         text = f"{heading}\n\nNothing in the registry answers this.\n"
@@ -641,6 +641,6 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
         "ids": list(dict.fromkeys(found.ids)),
         "sources": list(dict.fromkeys(found.sources)),
         "answer_text": text,
-        "notice": "; ".join(store.notices),
+        "notice": "; ".join(given.notices),
     }
     return AnswerBlock(text=text, data=data, found=known)
