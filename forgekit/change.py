@@ -234,7 +234,7 @@ def unclaimed(entity: E, registry: Registry) -> E:
     return entity
 
 
-def require_same(standing: E, part: Compression | None = None, **given: object) -> E:
+def require_same(existing: E, part: Compression | None = None, **given: object) -> E:
     """Return the entity that is registered already, so that creating it again changes nothing.
 
     Args:
@@ -245,17 +245,17 @@ def require_same(standing: E, part: Compression | None = None, **given: object) 
     """
 
     def differs(name: str, value: object) -> bool:
-        existing = getattr(part or standing, name)
-        return set(value) != set(existing) if isinstance(value, tuple) else value != existing
+        known = getattr(part or existing, name)
+        return set(value) != set(known) if isinstance(value, tuple) else value != known
 
     other = [name for name, value in given.items() if value not in {None, "", ()} and differs(name, value)]
     if other:
-        short = short_id(standing.kind, standing.id)
+        short = short_id(existing.kind, existing.id)
         raise RuleError(
             f"{short} exists with other values ({', '.join(other)}); "
-            f"change it by `forgekit {standing.kind.value} edit {short}`"
+            f"change it by `forgekit {existing.kind.value} edit {short}`"
         )
-    return standing
+    return existing
 
 
 def require_active(registry: Registry, decision: Decision, then: str = "") -> Decision:

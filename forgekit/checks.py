@@ -576,7 +576,7 @@ def _revision(
     None where that cannot be, and where a person has two texts to choose from.
     """
     new_id = _revised_id(registry, edited, old, now) if old else None
-    body, unsettled = conflicting_edits.taken(edited.body)
+    body, unsettled = conflicting_edits.split_entries(edited.body)
     if old is None or new_id is None or unsettled:
         return None
     new = replace(

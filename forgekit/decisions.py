@@ -98,8 +98,8 @@ def create(
         titled = _titled(forge, line, owner)
         if same := [d for d in titled if d.originated_in == source]:
             texts: dict[str, Any] = {"rationale": decision.rationale, "context": decision.context}
-            standing = require_active(registry, same[0], _AGAIN)
-            return [require_same(standing, **texts, **values, created_at=at)]
+            existing = require_active(registry, same[0], _AGAIN)
+            return [require_same(existing, **texts, **values, created_at=at)]
         if titled and not titled[0].status.ended and not again:
             known = short_id(Kind.DECISION, titled[0].id)
             raise RuleError(f"{known} of {name} says the same; use it, or pass --again to register it again")
@@ -148,7 +148,7 @@ def revise(
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (require_active(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
-        body = conflicting_edits.taken(old.body)[0]
+        body = conflicting_edits.split_entries(old.body)[0]
         body = with_section(body, "Context", _unquoted(registry, old) if context is None else context)
         if rationale is not None:
             body = with_section(body, "Rationale", rationale)

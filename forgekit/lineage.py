@@ -66,9 +66,9 @@ def new_conversation(
             created_at=started,
             external_id=external_id,
         )
-        standing = registry.get(conversation.id)
-        if isinstance(standing, Conversation):
-            return [require_same(standing, title=line, external_id=external_id)]
+        existing = registry.get(conversation.id)
+        if isinstance(existing, Conversation):
+            return [require_same(existing, title=line, external_id=external_id)]
         return [conversation, *forge.new_project(name, registry)]
 
     return write(forge, decide, "conversation new", options)

@@ -105,9 +105,9 @@ def add(
     tags = (*tags, *head.tags)
 
     def decide(registry: Registry) -> list[Entity]:
-        standing = next((n for n in registry.notes if n.source == source), None) if source else None
-        if standing is not None:
-            return [_with_text(standing, line, body, tags, forge.now())]
+        existing = next((n for n in registry.notes if n.source == source), None) if source else None
+        if existing is not None:
+            return [_with_text(existing, line, body, tags, forge.now())]
         name = forge.project(project, registry) or ""
         moment = at if at is not None else head.at if head.at is not None else forge.now()
         note = _note(name, line, body, tags, moment, source or f"{line}\n{body}")
@@ -196,9 +196,9 @@ def ingest_folder(
         unread.clear()
         secret.clear()
         for source, file in files.items():
-            standing = known.get(source) or left.pop(file.digest, None)
-            note, secrets, faults = _from_file(standing, name, file, forge.now())
-            if standing is None and isinstance(taken := registry.get(note.id), Note):
+            existing = known.get(source) or left.pop(file.digest, None)
+            note, secrets, faults = _from_file(existing, name, file, forge.now())
+            if existing is None and isinstance(taken := registry.get(note.id), Note):
                 if _holds(taken, files):  # in a folder of this name that is another one
                     states["unchanged"] += 1
                     continue
@@ -212,10 +212,10 @@ def ingest_folder(
                 for fault in faults
             )
             state = "new"
-            if standing is not None:
-                read = note if note == standing else _with_edits(forge, standing, note, problems)
-                note = replace(read, source=standing.source if source in known else file.source)
-                state = "moved" if source not in known else "unchanged" if note == standing else "changed"
+            if existing is not None:
+                read = note if note == existing else _with_edits(forge, existing, note, problems)
+                note = replace(read, source=existing.source if source in known else file.source)
+                state = "moved" if source not in known else "unchanged" if note == existing else "changed"
             states[state] += 1
             if state != "unchanged":
                 writes.append(replace(note, source_folders=tuple(sorted(folders.union(note.source_folders)))))
@@ -385,23 +385,23 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def _from_file(
-    standing: Note | None, project: str, file: _File, now: Instant
+    existing: Note | None, project: str, file: _File, now: Instant
 ) -> tuple[Note, list[str], tuple[str, ...]]:
     """Return the note of a file, the rules that found secrets in it, and what of its head could not be read.
 
     Its front matter gives title, tags and dates, and the rest is kept apart. A day in the file's name dates a
     note whose front matter does not. One without either has no date, on any machine.
     """
-    if standing is not None and standing.source_hash == file.digest:
-        return standing, [], ()
+    if existing is not None and existing.source_hash == file.digest:
+        return existing, [], ()
     head, text = _head(file.text)
     body, secrets = kept_text(text)
     stem = Path(file.source).stem
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
-    if standing is not None:
-        kept = {key: value for key, value in standing.extra.items() if key != _FRONT_MATTER}
-        changed = head.updated if head.updated and head.updated > standing.updated_at else now
-        read = _with_text(standing, line, body, head.tags, changed)
+    if existing is not None:
+        kept = {key: value for key, value in existing.extra.items() if key != _FRONT_MATTER}
+        changed = head.updated if head.updated and head.updated > existing.updated_at else now
+        read = _with_text(existing, line, body, head.tags, changed)
         read = replace(read, source_hash=file.digest, extra={**kept, **head.extra})
         return read, secrets, head.unread
     day = _DAY.search(stem)
@@ -495,26 +495,26 @@ def _redacted(value: object) -> object:
     return [_redacted(each) for each in value] if isinstance(value, list) else redact(str(value)).text
 
 
-def _with_edits(forge: Forge, standing: Note, read: Note, problems: list[Problem]) -> Note:
+def _with_edits(forge: Forge, existing: Note, read: Note, problems: list[Problem]) -> Note:
     """Return a note with what its file holds now and what was edited here since it was last read.
 
     Where both changed the title or the text, the note stays as it is, and a problem names it.
     """
-    path, repository = entity_path(standing), forge.store.repository
+    path, repository = entity_path(existing), forge.store.repository
     commits = Program(forge.root).log(path)
     base = next((commit.id for commit in commits if _INGESTED in commit.trailers), None)
     last = parse(path, repository.read_at(base, path))[0] if base is not None else None
-    if not isinstance(last, Note) or (last.title, last.body) == (standing.title, standing.body):
+    if not isinstance(last, Note) or (last.title, last.body) == (existing.title, existing.body):
         return read
     given = {name: getattr(read, name) for name in ("title", "body", "tags", "source_hash", "updated_at")}
-    merged = merge(last, standing, replace(last, **given))
+    merged = merge(last, existing, replace(last, **given))
     if {"title", "body"}.isdisjoint(conflict.field for conflict in merged.conflicts) and merged.entity:
         return merged.entity
-    name = short_id(Kind.NOTE, standing.id)
+    name = short_id(Kind.NOTE, existing.id)
     message = f"{name} was edited here and in its file, and stays as it is; give both the same text"
-    where = standing.source or ""
+    where = existing.source or ""
     problems.append(Problem(code="edited-twice", message=message, path=where, severity=Severity.WARNING))
-    return standing
+    return existing
 
 
 def _instant(text: str) -> Instant | None:

@@ -28,10 +28,10 @@ def create(
     body = with_section("", None, content)
 
     def decide(registry: Registry) -> list[Entity]:
-        standing = registry.get(project_id(line))
-        if isinstance(standing, Project):
-            wanted = with_section(standing.body, None, content) if content else ""
-            return [require_same(standing, body=wanted, tags=words)]
+        existing = registry.get(project_id(line))
+        if isinstance(existing, Project):
+            wanted = with_section(existing.body, None, content) if content else ""
+            return [require_same(existing, body=wanted, tags=words)]
         return [replace(new, tags=words, body=body) for new in forge.new_project(line, registry)]
 
     return write(forge, decide, "project new", options)

@@ -44,18 +44,18 @@ def register(program: Program) -> bool:
 
     Raises RepositoryError, WriteError.
     """
-    if not lack(program):
+    if not fault(program):
         return False
     program.run("config", "--local", f"merge.{NAME}.name", "forgekit: merge by the meaning of each field")
     program.run("config", "--local", _KEY, command())
     path = program.common_dir / "info" / "attributes"
     try:
-        standing = _attributes(program)
-        if missing := _missing(program, standing):
+        present = _attributes(program)
+        if missing := _missing(program, present):
             path.parent.mkdir(exist_ok=True)
             beside = path.with_name(f"attributes.{os.getpid()}")
-            joint = "\n" if standing and not standing.endswith("\n") else ""
-            text = standing + joint + "".join(f"{line}\n" for line in missing)
+            joint = "\n" if present and not present.endswith("\n") else ""
+            text = present + joint + "".join(f"{line}\n" for line in missing)
             beside.write_text(text, encoding="utf-8", errors="surrogateescape")
             beside.replace(path)
     except OSError as e:
@@ -68,7 +68,7 @@ def is_missing(program: Program) -> bool:
     return bool(program.attempt("config", "--local", "--get", _KEY).returncode)
 
 
-def lack(program: Program) -> str:
+def fault(program: Program) -> str:
     """Say what this clone lacks for git to merge the registry's files, or return ""."""
     line = program.attempt("config", "--local", "--get", _KEY).stdout.decode("utf-8", "surrogateescape")
     if not line:
@@ -87,10 +87,10 @@ def _attributes(program: Program) -> str:
     return path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
 
 
-def _missing(program: Program, standing: str) -> list[str]:
+def _missing(program: Program, present: str) -> list[str]:
     """Return the rules that a file of attributes lacks, or that later lines override."""
     wanted = [_below(program.prefix, rule) for rule in RULES]
-    return [] if set(standing.splitlines()).issuperset(wanted) and _in_force(program) else wanted
+    return [] if set(present.splitlines()).issuperset(wanted) and _in_force(program) else wanted
 
 
 def _below(prefix: str, rule: str) -> str:

@@ -97,7 +97,7 @@ _BESIDE = (SETTINGS_FILE, ".gitattributes")
 _HARMFUL = frozenset({"filter", "working-tree-encoding", "ident", "eol"})
 
 
-def look(root: Path) -> list[Problem]:
+def git_problems(root: Path) -> list[Problem]:
     """Return what is wrong with the git folders of a registry, the gravest first.
 
     What hides the rest comes alone: a HEAD or a branch that cannot be read, an index, lost objects.
@@ -260,9 +260,9 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
         yield replace(problem, fix=problem.fix.partition(";")[0]) if _is_archive(path) else problem
     yield from _deleted_archives(repository, {name for _, names in found for name in names})
     yield from _harmful_attributes(repository)
-    standing = (_text(repository.root / ".gitattributes") or "").splitlines()
+    attributes = (_text(repository.root / ".gitattributes") or "").splitlines()
     # A registry that never had them is no damage; `doctor` names it.
-    if not {*driver.RULES} <= {*standing} and _names(
+    if not {*driver.RULES} <= {*attributes} and _names(
         repository, "log", "-1", "--format=%H", "--", ".gitattributes"
     ):
         yield _damage("attributes-lost", ".gitattributes", Severity.WARNING)

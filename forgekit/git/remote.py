@@ -332,12 +332,12 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
         before, here, there = entries
         if there == here:
             continue
-        standing = here or before
+        current = here or before
         if (above := _file_above(ours, path)) or FileMode.TREE in {e[1] for e in (here, there) if e}:
             out.refused[above or path] = "is a file on one side and a folder on the other"
         elif any(entry[1] not in _PLAIN for entry in (here, there) if entry):
             out.refused[path] = "is no plain file"
-        elif there and standing and there[1] != standing[1]:
+        elif there and current and there[1] != current[1]:
             out.refused[path] = "was made executable, or no longer is"
         elif here != before and entity_of_path(path.removeprefix(repository.prefix)) is None:
             by_lines.append(path)

@@ -156,7 +156,7 @@ def _value(line: str, name: str) -> str:
         return one_line(line)
 
 
-def taken(body: str) -> tuple[str, set[str]]:
+def split_entries(body: str) -> tuple[str, set[str]]:
     """Return a body without the section, and the section's entries."""
     pieces = parts(body)
     found = {entry for name, text in pieces if name == NAME for entry in entries(text)}

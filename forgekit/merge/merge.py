@@ -32,7 +32,7 @@ from forgekit.merge.conflicting_edits import (
     name_of,
     put,
     quoted,
-    taken,
+    split_entries,
 )
 from forgekit.merge.revisions import ANSWERS
 from forgekit.model.entities import (
@@ -428,7 +428,7 @@ def _settled(sides: Sides) -> frozenset[str]:
     if sides.ours.kind.quoted:
         before, *after = map(listed, sides)
     else:
-        before, *after = (taken(side.body)[1] for side in sides)
+        before, *after = (split_entries(side.body)[1] for side in sides)
     return frozenset(map(name_of, before.difference(*after)))
 
 
@@ -607,8 +607,8 @@ def _beside(
     if not isinstance(good, _Read) or good.entity.kind.quoted:
         raise first if isinstance(first, FormatError) else cast(FormatError, second)
     text = frontmatter.decode(raw).replace("\r\n", "\n").replace("\r", "\n")
-    rest, standing = taken(good.entity.body)
-    body = put(rest, {*standing, quoted(UNREADABLE, text)})
+    rest, kept = split_entries(good.entity.body)
+    body = put(rest, {*kept, quoted(UNREADABLE, text)})
     entity: Entity = dataclasses.replace(cast(Any, good.entity), body=body)
     conflict = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
     return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(conflict,))

@@ -44,23 +44,23 @@ def recorded(
 
     A successor is in conflict with the one in the file; with the same text it is superseded by that one.
     """
-    standing = get(old.superseded_by) if old.superseded_by else None
-    rest, entries = conflicting_edits.taken(old.body)
+    in_file = get(old.superseded_by) if old.superseded_by else None
+    rest, entries = conflicting_edits.split_entries(old.body)
     successors = {entry: get(successor) for entry in entries if (successor := _successor(entry)) is not None}
     others = {
         entry: cast(Decision, successor)
         for entry, successor in successors.items()
-        if _active(successor) and successor != standing
+        if _active(successor) and successor != in_file
     }
-    if not isinstance(standing, Decision) or standing.status.ended or not others:
+    if not isinstance(in_file, Decision) or in_file.status.ended or not others:
         return old, [], []
     left = {
         entry
         for entry in entries.difference(others)
         if not entry.startswith(_WHERE) or len(others) < len(successors)
     }
-    rivals = [_conflict(old, standing, one) for one in others.values() if not same_text(standing, one)]
-    ended = [_repetition(one, standing) for one in others.values() if same_text(standing, one)]
+    rivals = [_conflict(old, in_file, one) for one in others.values() if not same_text(in_file, one)]
+    ended = [_repetition(one, in_file) for one in others.values() if same_text(in_file, one)]
     return replace(old, body=conflicting_edits.put(rest, left)), rivals, ended
 
 
@@ -69,9 +69,9 @@ def same_text(one: Decision, other: Decision) -> bool:
     return match_key(one.decision) == match_key(other.decision)
 
 
-def _repetition(one: Decision, standing: Decision) -> Decision:
+def _repetition(one: Decision, in_file: Decision) -> Decision:
     body = with_section(one.body, SUPERSEDED, "Two clones recorded the same text.")
-    return replace(one, status=DecisionStatus.SUPERSEDED, superseded_by=standing.id, body=body)
+    return replace(one, status=DecisionStatus.SUPERSEDED, superseded_by=in_file.id, body=body)
 
 
 def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]) -> list[Conflict]:
@@ -106,7 +106,7 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
     changed = [
         (name, getattr(active, name), getattr(ended, name)) for name in group_fields(Kind.DECISION, "state")
     ]
-    rest, entries = conflicting_edits.taken(ended.body)
+    rest, entries = conflicting_edits.split_entries(ended.body)
     reason = "".join(text for name, text in parts(rest) if name == SUPERSEDED).strip("\n")
     changed.append((f"## {SUPERSEDED}", None, reason or None))
     losers = tuple(
@@ -120,12 +120,12 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
 
 def reopened(conflict: Conflict) -> Conflict:
     """Return a verdict that clones gave in different ways as open, with their answers in its body."""
-    rest, entries = conflicting_edits.taken(conflict.body)
+    rest, entries = conflicting_edits.split_entries(conflict.body)
     names = group_fields(Kind.CONFLICT, "state")
-    stands = {name: str(plain(name, value) if (value := getattr(conflict, name)) else "") for name in names}
-    yields = {name: "; ".join(conflicting_edits.values(entries, name)) for name in names}
+    winning = {name: str(plain(name, value) if (value := getattr(conflict, name)) else "") for name in names}
+    losing = {name: "; ".join(conflicting_edits.values(entries, name)) for name in names}
     known = {name for name in names if any(entry.startswith(f"### {name}\n") for entry in entries)}
-    given = (stands, {n: yields[n] if n in known else stands[n] for n in names})
+    given = (winning, {n: losing[n] if n in known else winning[n] for n in names})
     lines = {_answer(values) for values in given if values["status"] != ConflictStatus.OPEN.value}
     answers = "\n".join(sorted({*section(rest, ANSWERS).splitlines(), *lines}))
     left = {entry for entry in entries if entry.partition("\n")[0].removeprefix("### ") not in names}

@@ -68,10 +68,10 @@ _ADVICE = {
 }
 _REMARKS = frozenset({"status-fields", "future-dates"})
 _GIT = frozenset({"git", "broken-index", "unfinished-merge"})
-"""What `health.look` has reported already."""
+"""What `health.git_problems` has reported already."""
 
 
-def look(forge: Forge) -> list[Problem]:
+def file_problems(forge: Forge) -> list[Problem]:
     """Return what is wrong with the files, by path, each with its meaning in the message."""
     return [
         replace(
@@ -149,7 +149,7 @@ def _of_problem(problem: Problem) -> Diagnosis:
 
 
 def _git(root: Path) -> Iterator[Diagnosis]:
-    problems = health.look(root)
+    problems = health.git_problems(root)
     yield from map(_of_problem, problems)
     try:
         repository = Repository(root)
@@ -169,8 +169,8 @@ def _git(root: Path) -> Iterator[Diagnosis]:
         message = "commit.gpgSign is set, and no commit that forgekit makes is signed"
         yield Diagnosis("signing", message, "`git commit --amend --no-edit -S` signs the last one", good=True)
     yield from _attributes(repository)
-    if lack := driver.lack(repository):
-        yield Diagnosis("driver-missing", lack, "run `forgekit init` here")
+    if why := driver.fault(repository):
+        yield Diagnosis("driver-missing", why, "run `forgekit init` here")
     yield from _hooks(repository)
 
 
@@ -332,7 +332,7 @@ def _agents(root: Path) -> Iterator[Diagnosis]:
 
 def _files(root: Path) -> Iterator[Diagnosis]:
     try:
-        problems = look(Forge.open(root))
+        problems = file_problems(Forge.open(root))
     except ForgeError as e:
         yield Diagnosis("files", f"cannot be read: {e}", "repair what is reported above first")
         return

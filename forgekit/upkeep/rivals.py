@@ -67,7 +67,7 @@ def successors_recorded(
 
 def with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
     """Return a decision as a merge left it; a person may have removed the other successor since."""
-    rest, entries = conflicting_edits.taken(old.body)
+    rest, entries = conflicting_edits.split_entries(old.body)
     for successor in {*successors} - {old.superseded_by}:
         lost = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
         entries.add(conflicting_edits.entry_of(Kind.DECISION, lost))

@@ -152,7 +152,7 @@ class World:
         if text is None or conflicting_edits.HEADING not in text:
             return
         entity: Any = files.parse(path, text.encode())[0]
-        body, _ = conflicting_edits.taken(entity.body)
+        body, _ = conflicting_edits.split_entries(entity.body)
         chosen = update(text, replace(entity, body=body))
         self.write(clone, {path: chosen.encode()})
         for edit in clone.known:

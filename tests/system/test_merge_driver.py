@@ -240,13 +240,13 @@ Breaking = Callable[[Path], object]
     ],
 )
 def test_doctor_names_a_clone_without_the_driver(root: Path, cli: Cli, breaks: Breaking, says: str) -> None:
-    assert driver.lack(Repository(root)) == ""
+    assert driver.fault(Repository(root)) == ""
     breaks(root)
-    assert driver.lack(Repository(root)) == says
+    assert driver.fault(Repository(root)) == says
     assert f"BAD  driver-missing: {says}\n    run `forgekit init` here\n" in cli("doctor", root=root).out
     said = f"{root} is a registry already; this clone now merges its files by their meaning\n"
     assert cli("init", root=root).err == said
-    assert driver.lack(Repository(root)) == ""
+    assert driver.fault(Repository(root)) == ""
 
 
 def test_a_python_of_several_names_is_one(
@@ -257,9 +257,9 @@ def test_a_python_of_several_names_is_one(
         (tmp_path / folder / name).symlink_to(sys.executable)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
     git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "venv/python3")))
-    assert driver.lack(Repository(root)) == ""
+    assert driver.fault(Repository(root)) == ""
     git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "other/python")))
-    assert driver.lack(Repository(root)) == NOT_OURS
+    assert driver.fault(Repository(root)) == NOT_OURS
 
 
 def test_registries_of_one_repository_each_have_their_rules_once(tmp_path: Path, cli: Cli) -> None:
@@ -273,7 +273,7 @@ def test_registries_of_one_repository_each_have_their_rules_once(tmp_path: Path,
     for registry in folders:
         path = f"{registry.name}/registry/threads/2026-01/a.md"
         assert git(tmp_path, "check-attr", "-z", "merge", path).split("\0")[2] == driver.NAME
-        assert driver.lack(Repository(registry)) == ""
+        assert driver.fault(Repository(registry)) == ""
         assert cli("init", root=registry).err == f"{registry} is a registry already: nothing to do\n"
     assert attributes.read_text(encoding="utf-8").splitlines() == lines
 
@@ -283,9 +283,9 @@ def test_a_later_rule_of_the_clone_is_overridden_once(root: Path, line: str) -> 
     attributes = root / ".git/info/attributes"
     with attributes.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
-    assert driver.lack(Repository(root)) == "this clone lacks the rules that lead to the merge driver"
+    assert driver.fault(Repository(root)) == "this clone lacks the rules that lead to the merge driver"
     assert driver.register(Repository(root))
-    assert driver.lack(Repository(root)) == ""
+    assert driver.fault(Repository(root)) == ""
     assert len(attributes.read_text(encoding="utf-8").splitlines()) == 2 * len(driver.RULES) + 1
 
 

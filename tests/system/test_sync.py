@@ -563,7 +563,7 @@ def test_uncommitted_files_are_counted(pair: tuple[Path, Path], cli: Cli) -> Non
 def test_a_sync_registers_the_merge_driver_where_there_is_none(pair: tuple[Path, Path], cli: Cli) -> None:
     assert driver.is_missing(Repository(pair[1]))
     assert cli("sync", root=pair[1]).code == 0
-    assert driver.lack(Repository(pair[1])) == ""
+    assert driver.fault(Repository(pair[1])) == ""
     git(pair[1], "config", "merge.forgekit.driver", "another")
     assert cli("sync", root=pair[1]).code == 0
     assert git(pair[1], "config", "merge.forgekit.driver") == "another\n"

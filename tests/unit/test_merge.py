@@ -275,7 +275,10 @@ def test_the_reason_is_that_of_the_answer_that_stands() -> None:
     merged = same(X, kept, scoped).entity
     entries = {f"### status\n\n    status: {kept.status.value}", f"### kept\n\n    kept: {I2}"}
     assert put(merged, body="") == scoped
-    assert conflicting_edits.taken(merged.body)[1] == {*entries, "### reason\n\n    reason: one says rest"}
+    assert conflicting_edits.split_entries(merged.body)[1] == {
+        *entries,
+        "### reason\n\n    reason: one says rest",
+    }
 
 
 def test_pairs_of_ids_are_never_mixed() -> None:
@@ -383,14 +386,14 @@ def test_entries_unite_and_a_person_takes_them_out() -> None:
     once = same(T, put(T, title="A"), put(T, title="B")).entity
     twice = same(T, once, put(T, title="C")).entity
     assert twice.title == "C"
-    assert conflicting_edits.taken(twice.body) == (
+    assert conflicting_edits.split_entries(twice.body) == (
         "",
         {conflicting_edits.quoted("title", f"title: {x}") for x in "AB"},
     )
     chosen = put(once, title="A", body="")
     assert same(once, chosen, put(once, tags=("x",))).entity == put(chosen, tags=("x",))
     noted = put(once, body=once.body.replace(WHY, "I would take A."))
-    assert conflicting_edits.taken(noted.body)[1] == {
+    assert conflicting_edits.split_entries(noted.body)[1] == {
         conflicting_edits.quoted("note", "I would take A."),
         conflicting_edits.quoted("title", "title: A"),
     }
@@ -398,7 +401,7 @@ def test_entries_unite_and_a_person_takes_them_out() -> None:
 
 def test_an_edit_that_two_people_settle_in_opposite_ways_is_in_conflict_again() -> None:
     base = same(D, *(put(D, body=f"## Rationale\n\n{text}", epistemic_tier=tier) for text, tier in SIDES))
-    kept = put(base.entity, body=conflicting_edits.taken(base.entity.body)[0])
+    kept = put(base.entity, body=conflicting_edits.split_entries(base.entity.body)[0])
     other = put(kept, body="## Rationale\n\nA", epistemic_tier=0.2)
     assert (kept.rationale, kept.epistemic_tier) == ("B", 0.6)
     merged = same(base.entity, kept, other)
@@ -474,7 +477,7 @@ def test_a_reopened_verdict_holds_both_answers_and_what_else_a_person_wrote() ->
     kept = put(X, status=ConflictStatus.RESOLVED, kept=I2, reason="one: says rest")
     scoped = put(X, status=ConflictStatus.SCOPED, reason="each inside")
     merged = same(X, kept, scoped).entity
-    rest, found = conflicting_edits.taken(merged.body)
+    rest, found = conflicting_edits.split_entries(merged.body)
     note = "### note\n\n    by Ada"
     changed = {entry.replace(": one: says", ": [ says") for entry in found} | {note}
     for entries, reason in ((found, "one: says rest"), (changed, None)):
@@ -482,7 +485,7 @@ def test_a_reopened_verdict_holds_both_answers_and_what_else_a_person_wrote() ->
         assert (open_again.status, open_again.kept, open_again.reason) == (ConflictStatus.OPEN, None, None)
         answers = f"- resolved, kept {short_id(Kind.DECISION, I2)}: {reason}\n- scoped: each inside"
         assert reason is None or section(open_again.body, "Earlier answers") == answers
-        assert conflicting_edits.taken(open_again.body)[1] == entries & {note}
+        assert conflicting_edits.split_entries(open_again.body)[1] == entries & {note}
         assert "says rest" in open_again.body
 
 
