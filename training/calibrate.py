@@ -38,7 +38,7 @@ from forgekit.models.trained_judge import (
     Card,
     Join,
     TrainedJudge,
-    believed,
+    clipped,
     log_odds,
 )
 
@@ -132,7 +132,7 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
 def fitted(rows: Sequence[Row], label: str) -> Join:
     """Fit the join for a label. For a contradiction, a decision and what replaces it are neither."""
     used = [row for row in rows if label != "contradiction" or row.label != _REPLACED]
-    features = np.array([believed(row.odds[label], row.cosine) for row in used])
+    features = np.array([clipped(row.odds[label], row.cosine) for row in used])
     truth = [row.label == LABELLED[label] for row in used]
     found = LogisticRegression(C=_REGULARISATION, max_iter=2_000).fit(features, truth)
     model, cosine = (round(float(x), 4) for x in found.coef_[0])

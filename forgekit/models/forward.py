@@ -119,7 +119,7 @@ def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         yield rows
 
 
-def at_once(compute: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def in_parallel(compute: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """Return what is computed of each item, in their order, of as many at once as there are processors."""
     count = min(os.cpu_count() or 1, len(items))
     if count < 2:
@@ -246,7 +246,7 @@ class TextEncoder:
                 found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
             ]
             batches = [*_batches(tokens)]
-            found = at_once(self._forward, [[tokens[row] for row in rows] for rows in batches])
+            found = in_parallel(self._forward, [[tokens[row] for row in rows] for rows in batches])
             for rows, vectors in zip(batches, found, strict=True):
                 out[[first + row for row in rows]] = vectors
         return out
@@ -321,7 +321,7 @@ class TokenTagger:
                 logits /= logits.sum(-1, keepdims=True)
             return logits
 
-        for group, logits in zip(groups, at_once(read, groups), strict=True):
+        for group, logits in zip(groups, in_parallel(read, groups), strict=True):
             for row, (first, _, begin, end) in enumerate(group):
                 out[begin:end] = logits[row, begin - first : end - first]
         if not np.isfinite(out).all():
@@ -376,7 +376,7 @@ class CrossEncoder:
         orders = [*zip(ids[::2], ids[1::2], strict=True)]
         out = np.empty((len(orders), len(self._bias)), np.float32)
         batches = [*_batches([x + y for x, y in orders])]
-        found = at_once(lambda rows: self._forward([orders[row] for row in rows])[3], batches)
+        found = in_parallel(lambda rows: self._forward([orders[row] for row in rows])[3], batches)
         for rows, logits in zip(batches, found, strict=True):
             out[rows] = logits
         return out

@@ -43,7 +43,7 @@ FORMAT = 5
 LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "replacement")
 
 MOST_ODDS = 3.0
-"""The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
+"""The model's log-odds are clipped to this; they lead to the highest probability that a cosine allows."""
 
 MOST_COSINE = 0.8
 """A cosine counts up to this: beyond it two texts say the same oftener than the opposite."""
@@ -70,7 +70,7 @@ class Join:
 
     def probability(self, log_odds: float, cosine: float) -> float:
         """Return the joined probability, rounded to 3 digits."""
-        by_model, by_cosine = believed(log_odds, cosine)
+        by_model, by_cosine = clipped(log_odds, cosine)
         odds = self.bias + self.model * by_model + self.cosine * by_cosine
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
 
@@ -115,7 +115,7 @@ class TrainedJudge:
         out = [self._unread(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
         todo = [at for at, judged in enumerate(out) if judged is None]
         if todo:
-            from forgekit.models.forward import at_once
+            from forgekit.models.forward import in_parallel
 
             texts = [(pairs[at][0].text, pairs[at][1].text) for at in todo]
             estimates = self._encoder.estimates([(min(pair), max(pair)) for pair in texts]).tolist()
@@ -124,7 +124,7 @@ class TrainedJudge:
                 for at, pair, estimate in zip(todo, texts, estimates, strict=True)
                 if self._reachable(estimate, cosines[at], _ONE_ORDER + _ESTIMATED)
             ]
-            read = at_once(lambda one: self._read(*one[1], cosines[one[0]]), near)
+            read = in_parallel(lambda one: self._read(*one[1], cosines[one[0]]), near)
             found = dict(zip((at for at, _ in near), read, strict=True))
             out = [judged or found.get(at, _NO_LEVEL) for at, judged in enumerate(out)]
         return out
@@ -230,8 +230,8 @@ def card_of(data: Any, digest: str) -> Card:
     )
 
 
-def believed(log_odds: float, cosine: float) -> tuple[float, float]:
-    """Return the model's log-odds and the cosine as far as they are believed: what a join weighs."""
+def clipped(log_odds: float, cosine: float) -> tuple[float, float]:
+    """Return the model's log-odds and the cosine as a join weighs them: clipped."""
     return max(-MOST_ODDS, min(MOST_ODDS, log_odds)), min(cosine, MOST_COSINE)
 
 

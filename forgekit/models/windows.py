@@ -46,8 +46,8 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
         for turn, (by_person, text) in enumerate(turns)
         for each in sentences(before_document(text) if by_person else text)
     ]
-    said = [(turns[turn][0], text) for turn, _, text in parts]
-    parts = [part for n, part in enumerate(parts) if not n or said[n] != said[n - 1]]
+    spoken = [(turns[turn][0], text) for turn, _, text in parts]
+    parts = [part for n, part in enumerate(parts) if not n or spoken[n] != spoken[n - 1]]
     found = tokenizer.encode_batch([text.lower() for _, _, text in parts], add_special_tokens=False)
     read = _read([turns[turn][0] for turn, _, _ in parts], [len(encoding.ids) for encoding in found])
     ids: list[int] = []

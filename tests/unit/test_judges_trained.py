@@ -291,7 +291,7 @@ def saying(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, odds: float) -> tupl
         (2.0, 0.6, Level.CONFLICT, 0.943),  # -4 + 2 + 4.8
         (1.0, 0.5, Level.POSSIBLE, 0.731),
         (-1.0, 0.5, Level.NONE, 0.269),
-        (99.0, 0.25, Level.POSSIBLE, 0.731),  # log-odds are believed up to 3
+        (99.0, 0.25, Level.POSSIBLE, 0.731),  # log-odds are clipped to 3
     ],
 )
 def test_the_level_comes_from_model_and_cosine(
