@@ -44,7 +44,7 @@ from forgekit.index.vectors import Vectors
 from forgekit.insight.conventions import MOST
 from forgekit.mcp.server import RequestHandlers
 from forgekit.models.encoder import Encoder
-from forgekit.search import bring_up
+from forgekit.search import update_vectors
 from forgekit.store import Change
 from forgekit.worktree.roots import cache_dir
 
@@ -403,7 +403,7 @@ def invent_vectors(root: Path) -> None:
     forge = Forge.open(root)
     forge.catalogue.refresh()
     if forge.vectors is not None:
-        bring_up(
+        update_vectors(
             forge, Vectors(cache_dir(root), Invented(cast("Encoder", forge.encoder)), forge.catalogue.tree)
         )
 

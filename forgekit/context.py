@@ -158,12 +158,12 @@ def _topics(topics: Iterable[Topic], notes: Iterable[Scored]) -> list[BlockRow]:
 
     The digest of one without any of the notes that were found waits until all else is shown at length.
     """
-    standing = [topic for topic in topics if topic.status is not TopicStatus.MERGED]
-    standing.sort(key=lambda t: (t.status is not TopicStatus.ACTIVE, -t.updated_at, t.id))
+    current = [topic for topic in topics if topic.status is not TopicStatus.MERGED]
+    current.sort(key=lambda t: (t.status is not TopicStatus.ACTIVE, -t.updated_at, t.id))
     scores = {one.hit.id: one.score for one in notes}
-    worths = {t.id: max((scores.get(note, -1.0) for note in t.note_ids), default=-1.0) for t in standing}
+    worths = {t.id: max((scores.get(note, -1.0) for note in t.note_ids), default=-1.0) for t in current}
     rows = []
-    for topic in sorted(standing, key=lambda t: -worths[t.id]):
+    for topic in sorted(current, key=lambda t: -worths[t.id]):
         short = short_id(Kind.TOPIC, topic.id)
         line = f"- {short} {quote(brief(topic.title, 60))} ({count(len(topic.note_ids), 'note')})"
         digest = f"{line}: {quote(topic.digest)}" if topic.digest else line

@@ -25,7 +25,7 @@ from forgekit.insight.conventions import (
     injected,
     joined,
     lives,
-    meet,
+    scopes_overlap,
 )
 from forgekit.model.entities import (
     Convention,
@@ -403,7 +403,7 @@ def _contradictions(
         if {a, b} <= every.keys()
         and {a, b} & sides.keys()
         and judgement.level in EXCLUDE
-        and not (a in sides and b in sides and not meet(sides[a], sides[b]))
+        and not (a in sides and b in sides and not scopes_overlap(sides[a], sides[b]))
     ]
 
 

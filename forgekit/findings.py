@@ -34,7 +34,7 @@ from forgekit.ids import EntityId
 from forgekit.model.entities import Archive, Decision, Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up, search
+from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, search, update_vectors
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ def findings_of(
 
             limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
             if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
-                bring_up(forge, vectors, limit=0, only=active)
+                update_vectors(forge, vectors, limit=0, only=active)
                 limit = None if vectors.lacking(active) <= _FEW_TEXTS else limit
-            bring_up(forge, vectors, limit=limit, only=None if index_all else active)
+            update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, ""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             todo = pairs.todo(chosen)
@@ -149,8 +149,8 @@ def _active(registry: Registry) -> Mapping[EntityId, str]:
     from forgekit.index.lazy_registry import PartialRegistry
 
     if isinstance(registry, PartialRegistry):
-        return registry.active_decisions()
-    return {decision.id: "" for decision in registry.standing()}
+        return registry.active_blobs()
+    return {decision.id: "" for decision in registry.active_decisions()}
 
 
 def _statements(registry: Registry, decisions: Collection[EntityId]) -> dict[EntityId, Statement]:
@@ -204,7 +204,7 @@ def judged_texts(
     if not own or len(texts) < 2 or isinstance(judge, Missing) or vectors is None:
         return []
     started = time.monotonic()
-    bring_up(forge, vectors, limit=INLINE_TEXTS, only=texts)
+    update_vectors(forge, vectors, limit=INLINE_TEXTS, only=texts)
     chosen: set[Pair] = set()
     for pool in (own, others):
         near: dict[str, list[tuple[float, Pair]]] = {}

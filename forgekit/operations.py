@@ -638,7 +638,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "below `.git/forgekit-backups` and repairs it: what history holds is restored, what has two "
             "sides is left to you."),
         Operation("index build", "Bring the index of words and vectors up to date; `--force` makes it anew.",
-            "forgekit.search:bring_up", (Argument("force", Type.FLAG, "Delete it first."),),
+            "forgekit.search:update_vectors", (Argument("force", Type.FLAG, "Delete it first."),),
             ("forgekit index build",), more="An interrupted build keeps the vectors that it has made."),
         Operation(
             "index status", "Say what the index holds and where it lies.", "forgekit.queries:index_status",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forgekit.history import Provenance
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
-    from forgekit.insight.staleness import Shaken, Staleness
+    from forgekit.insight.staleness import Revalidation, Staleness
     from forgekit.model.archive_record import ArtifactRecord
     from forgekit.model.entities import Decision, Entity, Thread
     from forgekit.model.registry import Registry
@@ -101,7 +101,7 @@ class StaleReport(NamedTuple):
 
     registry: Registry
     stale: Staleness
-    shaken: list[Shaken]
+    revalidations: list[Revalidation]
     idle: list[tuple[Decision, tuple[str, ...]]]
 
 
@@ -427,11 +427,12 @@ def stale_decisions(
     given: dict[str, Any] = {"stale_days": days, "stale_hops": hops, "stale_max_tier": max_tier}
     limits = replace(forge.settings, **{name: most for name, most in given.items() if most is not None})
     found = stale_by(limits, registry, forge.now(), project=owner)
-    shaken = [each for each in needs_revalidation(registry) if owner in {None, each.decision.project_uuid}]
+    needed = needs_revalidation(registry)
+    revalidations = [each for each in needed if owner in {None, each.decision.project_uuid}]
     patterns = unused(forge)
     decisions = sorted(registry.of_ids(Decision, patterns), key=lambda decision: decision.id)
     idle = [(d, patterns[d.id]) for d in decisions if owner in {None, d.project_uuid}]
-    return StaleReport(registry, found, shaken, idle)
+    return StaleReport(registry, found, revalidations, idle)
 
 
 @reading

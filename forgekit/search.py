@@ -163,7 +163,7 @@ def search(
         return by_words()
     try:
         vectors = _vectors(forge)
-        built = bring_up(forge, vectors, limit=INLINE_TEXTS)
+        built = update_vectors(forge, vectors, limit=INLINE_TEXTS)
         filtered = not (kinds is None and status is None and project is None)
         matching = forge.catalogue.matching(kinds=kinds, status=status, project=project) if filtered else None
         vector = vectors.vector(query)
@@ -276,7 +276,7 @@ def _near(cosines: Mapping[EntityId, float], named: Sequence[EntityId]) -> dict[
     return {entity: place for place, entity in enumerate(near, 1)}
 
 
-def bring_up(
+def update_vectors(
     forge: Forge,
     vectors: Vectors,
     *,
@@ -307,7 +307,7 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
     """
     vectors = _vectors(forge)
     forge.catalogue.refresh()
-    missing = bring_up(forge, vectors, limit=0).missing
+    missing = update_vectors(forge, vectors, limit=0).missing
     contents = forge.catalogue.contents()
     compared = wrong = 0
     for entity, blob in contents[:: max(1, -(-len(contents) // sample))]:
@@ -333,7 +333,7 @@ def close_in_meaning(
         return {}
     try:
         vectors = _vectors(forge)
-        bring_up(forge, vectors, limit=INLINE_TEXTS)
+        update_vectors(forge, vectors, limit=INLINE_TEXTS)
         pairs = vectors.pairs(own, others, CLOSE)
     except (ForgeError, OSError):
         return {}

@@ -15,12 +15,12 @@ from forgekit.history import endings
 from forgekit.ids import EntityId, is_id
 from forgekit.insight.budget import Block, BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
-    Abroad,
+    CrossProject,
     Opposed,
     Overtaken,
     ProjectState,
-    abroad,
     called,
+    cross_project,
     ended_note,
     project_state,
     since,
@@ -31,7 +31,7 @@ from forgekit.insight.views import Derived
 from forgekit.merge.conflicting_edits import unsettled
 from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
-from forgekit.model.registry import Registry, Standing
+from forgekit.model.registry import ActiveDecision, Registry
 from forgekit.search import close_in_meaning
 from forgekit.text.blocks import NOTICE, brief, count, disagreements, quote, row, table_head
 from forgekit.text.words import tokens
@@ -113,7 +113,7 @@ def _state(
     forge: Forge, registry: Registry, project: EntityId, budget: int | None, archive: Archive | None = None
 ) -> ProjectState:
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
-    own = {d.id for d in registry.standing(project)} | archived
+    own = {d.id for d in registry.active_decisions(project)} | archived
     continued = None
     if archive is not None:
         from forgekit.filing.archive_facts import facts
@@ -132,9 +132,9 @@ def _state(
     threads = registry.in_order(Thread, [thread.id for thread in state.threads[:most]])
     decisions = registry.in_order(Decision, [d.id for d in state.decisions[: most - len(threads)]])
     near = close_in_meaning(forge, project, {entity.id for entity in (*threads, *decisions)})
-    saying = forge.catalogue.saying
-    found, number = abroad(registry, project, (*threads, *decisions), near, saying, most)
-    return replace(state, abroad=found, abroad_count=number)
+    decisions_with_words = forge.catalogue.decisions_with_words
+    found, number = cross_project(registry, project, (*threads, *decisions), near, decisions_with_words, most)
+    return replace(state, cross_project=found, cross_project_count=number)
 
 
 def _block(
@@ -157,7 +157,7 @@ def _block(
         _threads(rows, state),
         _revalidation(rows, state),
         _decisions(rows, state),
-        _abroad(rows, state),
+        _cross_project(rows, state),
         _lineage(registry, state),
     ]
     names = MachineBlock(
@@ -262,7 +262,7 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
         "yielding": [_opposed(derived, o) for o in state.yielding],
         "unjudged_pairs": state.unjudged,
         "revalidation_required": [
-            *({"decision_id": s.decision.id, "why": s.why} for s in state.shaken),
+            *({"decision_id": s.decision.id, "why": s.why} for s in state.revalidations),
             *({"decision_id": aged.id, "why": _age(aged.days, aged.hops)} for aged in state.flagged),
         ],
         "cross_project": [
@@ -272,7 +272,7 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
                 "words": list(a.words),
                 "cosine": a.cosine and round(a.cosine, 4),
             }
-            for a in state.abroad
+            for a in state.cross_project
         ],
         "lineage": [derived.view(edge) for edge in state.edges],
         "speculative_left_out": state.speculative,
@@ -327,7 +327,7 @@ def _threads(rows: _Rows, state: ProjectState) -> BlockPart:
 
 
 def _decisions(rows: _Rows, state: ProjectState) -> BlockPart:
-    again = {*(shaken.decision.id for shaken in state.shaken), *(aged.id for aged in state.flagged)}
+    again = {*(each.decision.id for each in state.revalidations), *(aged.id for aged in state.flagged)}
     chosen = sorted(
         (d for d in state.decisions if d.id not in again),
         key=lambda d: (_BANDS.index(_band(d)), not rows.own(d.id), -d.created_at, d.id),
@@ -350,7 +350,7 @@ _UNKNOWN = "Tier unknown"
 _BANDS = (*(f"{band.value.capitalize()}" for band in TierBand), _UNKNOWN)
 
 
-def _band(decision: Standing | Decision) -> str:
+def _band(decision: ActiveDecision | Decision) -> str:
     tier = decision.epistemic_tier
     return _UNKNOWN if tier is None else band(tier).value.capitalize()
 
@@ -423,10 +423,10 @@ def _revalidation(rows: _Rows, state: ProjectState) -> BlockPart:
     """
     flagged = {aged.id: aged for aged in state.flagged}
     whys: dict[EntityId, list[str]] = {}
-    for shaken in state.shaken:
-        whys.setdefault(shaken.decision.id, []).append(shaken.why)
+    for each in state.revalidations:
+        whys.setdefault(each.decision.id, []).append(each.why)
     order = dict.fromkeys((*whys, *flagged))
-    standing = {decision.id: decision for decision in state.decisions}
+    carried = {decision.id: decision for decision in state.decisions}
 
     def cells(decision: Decision, width: int) -> str:
         aged = flagged.get(decision.id)
@@ -441,7 +441,7 @@ def _revalidation(rows: _Rows, state: ProjectState) -> BlockPart:
         )
 
     def place(key: EntityId) -> tuple[bool, bool, int, int]:
-        bare = standing.get(key)
+        bare = carried.get(key)
         among = (len(_BANDS), 0) if bare is None else (_BANDS.index(_band(bare)), -bare.created_at)
         return key not in whys, not rows.own(key), *among
 
@@ -453,8 +453,8 @@ def _revalidation(rows: _Rows, state: ProjectState) -> BlockPart:
     return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head)
 
 
-def _abroad(rows: _Rows, state: ProjectState) -> BlockPart:
-    def cells(a: Abroad, width: int) -> str:
+def _cross_project(rows: _Rows, state: ProjectState) -> BlockPart:
+    def cells(a: CrossProject, width: int) -> str:
         return row(
             a.decision.project_name,
             f"{_name(a.decision)}: {brief(a.decision.decision, width)}",
@@ -463,9 +463,9 @@ def _abroad(rows: _Rows, state: ProjectState) -> BlockPart:
             rows.source(a.decision)[1:-1],
         )
 
-    shown = rows.fitting(BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad)
+    shown = rows.fitting(BlockRow((cells(a, 400), cells(a, 60))) for a in state.cross_project)
     head = table_head("Source Project", "Decision", "Tier", "Relevance", "Source")
-    return BlockPart(title="Cross-Project Context", rows=shown, total=state.abroad_count, head=head)
+    return BlockPart(title="Cross-Project Context", rows=shown, total=state.cross_project_count, head=head)
 
 
 def _lineage(registry: Registry, state: ProjectState) -> BlockPart:

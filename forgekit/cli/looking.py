@@ -457,7 +457,7 @@ def stale(found: StaleReport, _: Call) -> None:
         name, title, project = _row(item.decision, ("id", "title", "project"))
         rows.append((name, days, console.count(item.hops, "hop"), title, project))
     console.table(("id", "days", "hops", "title", "project"), rows)
-    for each in found.shaken:
+    for each in found.revalidations:
         console.data(f"{short_id(Kind.DECISION, each.decision.id)} {each.why}")
     for decision, patterns in found.idle:
         console.data(f"{short_id(Kind.DECISION, decision.id)} governs no file: {', '.join(patterns)}")

@@ -249,7 +249,7 @@ def _print_rivals(conflict: Conflict) -> None:
 
 def index_build(call: Call) -> None:
     """Build the index."""
-    from forgekit.search import bring_up
+    from forgekit.search import update_vectors
 
     forge = call.forge
     if call["force"]:
@@ -266,7 +266,7 @@ def index_build(call: Call) -> None:
         console.info(f"no vectors: {forge.encoder}")
         return
     with console.meter("encoding texts") as progress:
-        built = bring_up(forge, forge.vectors, progress=progress)
+        built = update_vectors(forge, forge.vectors, progress=progress)
     console.info(f"vectors: {built.added} added, {built.reused} kept, {built.removed} removed")
     if forge.vectors.status().count < built.added + built.reused:
         folder = forge.catalogue.path.parent

@@ -640,7 +640,7 @@ class _KnownConversations:
     def __call__(self, external_id: str) -> Conversation | None:
         if external_id in self._imported:
             return self._imported[external_id]
-        for found in map(self._catalogue.entity, self._catalogue.of_platform(external_id)):
+        for found in map(self._catalogue.entity, self._catalogue.with_external_id(external_id)):
             # One without a source that an archive names is only a stand-in.
             if isinstance(found, Conversation) and (found.source or found.id not in self._only_named):
                 return found
@@ -719,7 +719,7 @@ def _changes(
     """
     names = {name for conversation in conversations.values() for name in conversation.continues}
     names.update(name for archive, _ in (*filed, *archives) for name in names_of(archive))
-    related = (ours.find(Conversation, key) for key in {*forge.catalogue.tied(names), *conversations})
+    related = (ours.find(Conversation, key) for key in {*forge.catalogue.linked(names), *conversations})
     known = {conversation.id: conversation for conversation in related if conversation is not None}
     registered = [
         found

@@ -15,7 +15,7 @@ from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.entities import Decision, Entity, Thread
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.registry import Counts, E, OpenThread, Registry, Standing
+from forgekit.model.registry import ActiveDecision, Counts, E, OpenThread, Registry
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -30,7 +30,7 @@ class _Entities(Mapping[EntityId, Entity]):
         self._refreshed = refreshed
         self._known: dict[EntityId, Entity | None] = {}
         self._kinds: dict[Kind, list[Entity]] = {}
-        self.standing: dict[EntityId | None, Sequence[Standing]] = {}
+        self.active_decisions: dict[EntityId | None, Sequence[ActiveDecision]] = {}
 
     def refresh(self, folders: Collection[str]) -> None:
         """Refresh the catalogue within these folders, once."""
@@ -115,11 +115,11 @@ class PartialRegistry(Registry):
         found = self._catalogue(kind.kind).entities(kind.kind, status, project)
         return cast("list[E]", self.entities.noted(found))
 
-    def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
+    def active_decisions(self, project: EntityId | None = None) -> Sequence[ActiveDecision | Decision]:
         """Return what each active decision is sorted and aged by, in time order."""
-        known = self.entities.standing
+        known = self.entities.active_decisions
         if project not in known:
-            known[project] = self._catalogue(Kind.DECISION).standing(project)
+            known[project] = self._catalogue(Kind.DECISION).active_decisions(project)
         return known[project]
 
     def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
@@ -143,9 +143,9 @@ class PartialRegistry(Registry):
         """Return what gives the entities of a class that name another one in a field, in time order."""
         return partial(self._catalogue(kind.kind).referring, kind.kind, field)
 
-    def active_decisions(self) -> Mapping[EntityId, str]:
+    def active_blobs(self) -> Mapping[EntityId, str]:
         """Return the active decisions with the blob ids of their files, in time order."""
-        return self._catalogue(Kind.DECISION).active_decisions()
+        return self._catalogue(Kind.DECISION).active_blobs()
 
     def sharing_rare_words(self, most: int) -> Sequence[Sequence[str]]:
         """Return the groups of 2 to so many active decisions that share a word."""

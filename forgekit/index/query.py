@@ -31,7 +31,7 @@ from forgekit.times import Instant
 if TYPE_CHECKING:
     from forgekit.index.finding_cache import Opposed
     from forgekit.model.entities import Entity
-    from forgekit.model.registry import Counts, OpenThread, Registry, Standing
+    from forgekit.model.registry import ActiveDecision, Counts, OpenThread, Registry
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ _MESSAGES = f"""
     AND (:project IS NULL OR m.project_uuid = :project OR m.project_key = :project)
     ORDER BY rank_, m.conversation, m.number LIMIT :limit
 """  # noqa: S608 - constants only
-_TIED = """
+_LINKED = """
     WITH wanted (name) AS (
         SELECT value FROM json_each(:names)
         UNION SELECT c.value FROM entity e, json_each(e.fields, '$.continues') c
@@ -101,7 +101,7 @@ _TIED = """
         OR json_extract(fields, '$.session_id') IN wanted
         OR EXISTS (SELECT 1 FROM json_each(fields, '$.archived_as') a WHERE a.value IN wanted))
 """
-_OF_PLATFORM = """
+_WITH_EXTERNAL_ID = """
     SELECT e.id FROM name n JOIN entity e ON e.row = n.row
     WHERE n.key = ? AND e.kind = 'conversation' AND e.external_id = ? ORDER BY e.id
 """
@@ -254,15 +254,15 @@ def matching(db: sqlite3.Connection, **filters: Unpack[Filters]) -> set[str]:
     return {entity for (entity,) in db.execute(_MATCHING, _given(**filters))}
 
 
-def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
+def linked(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
     """Return the conversations that continue something, are continued, or have one of the names."""
-    return _conversations(db.execute(_TIED, {"names": json.dumps(list(names))}))
+    return _conversations(db.execute(_LINKED, {"names": json.dumps(list(names))}))
 
 
-def of_platform(db: sqlite3.Connection, external: str) -> list[EntityId]:
+def with_external_id(db: sqlite3.Connection, external: str) -> list[EntityId]:
     """Return the conversations that a platform knows by this id, in the order of ids."""
     text = storable(external)
-    return _conversations(db.execute(_OF_PLATFORM, (match_key(text), text)))
+    return _conversations(db.execute(_WITH_EXTERNAL_ID, (match_key(text), text)))
 
 
 def _conversations(rows: Iterable[tuple[Any, ...]]) -> list[EntityId]:
@@ -299,7 +299,7 @@ def state(db: sqlite3.Connection) -> str | None:
     return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
-def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
+def active_blobs(db: sqlite3.Connection) -> dict[EntityId, str]:
     """Return the active decisions with the blob ids of their files, in the order of ids."""
     return dict(_blobs(db, "kind = 'decision' AND status = 'active' ORDER BY id"))
 
@@ -382,14 +382,14 @@ def candidates_of(db: sqlite3.Connection, session: str) -> int:
 def sharing_rare_words(db: sqlite3.Connection, most: int) -> list[list[str]]:
     """Return the groups of 2 to so many active decisions that share a word, as of `conflict.pairs`."""
     query = """
-        WITH rare AS (SELECT word FROM telling GROUP BY word HAVING count(*) BETWEEN 2 AND ?)
-        SELECT group_concat(e.id, ' ') FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
-        GROUP BY word
+        WITH rare AS (SELECT word FROM decision_word GROUP BY word HAVING count(*) BETWEEN 2 AND ?)
+        SELECT group_concat(e.id, ' ') FROM rare JOIN decision_word t USING (word)
+        JOIN entity e ON e.row = t.row GROUP BY word
     """
     return [checked_text(ids).split(" ") for (ids,) in db.execute(query, (most,))]
 
 
-def saying(
+def decisions_with_words(
     db: sqlite3.Connection, words: Iterable[str], project: EntityId, most: int
 ) -> dict[str, list[EntityId]]:
     """Return the decisions of other projects whose text has each of some words, in the order of ids.
@@ -398,9 +398,9 @@ def saying(
     """
     query = """
         WITH rare AS (
-            SELECT word FROM telling WHERE word IN (SELECT value FROM json_each(:words))
+            SELECT word FROM decision_word WHERE word IN (SELECT value FROM json_each(:words))
             AND project != :project GROUP BY word HAVING count(*) <= :most)
-        SELECT word, e.id FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        SELECT word, e.id FROM rare JOIN decision_word t USING (word) JOIN entity e ON e.row = t.row
         WHERE t.project != :project ORDER BY e.id
     """
     found: dict[str, list[EntityId]] = {}
@@ -409,20 +409,19 @@ def saying(
     return found
 
 
-def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[Standing]:
+def active_decisions(db: sqlite3.Connection, project: EntityId | None = None) -> list[ActiveDecision]:
     """Return what each active decision is sorted and aged by, in the order of ids."""
-    from forgekit.model.registry import Standing
+    from forgekit.model.registry import ActiveDecision
 
     @cache  # the decisions of a conversation share its id
     def ids(text: str) -> tuple[EntityId, ...]:
         return tuple(map(EntityId, json.loads(text)))
 
-    def read(key: EntityId, tier: float | None, created: int, validated: int, talks: str) -> Standing:
-        return Standing(
-            key, tier and float(tier), Instant(index(created)), Instant(index(validated)), ids(talks)
-        )
+    def read(key: EntityId, tier: float | None, created: int, validated: int, named: str) -> ActiveDecision:
+        times = Instant(index(created)), Instant(index(validated))
+        return ActiveDecision(key, tier and float(tier), *times, ids(named))
 
-    return _standing(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
+    return _active(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
 
 
 def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> list[OpenThread]:
@@ -433,14 +432,14 @@ def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> lis
     def read(key: EntityId, priority: str, created: int) -> OpenThread:
         return OpenThread(key, Priority(priority), Instant(index(created)))
 
-    return _standing(db, "id, priority, created", Kind.THREAD, project, read)
+    return _active(db, "id, priority, created", Kind.THREAD, project, read)
 
 
-def _standing(
+def _active(
     db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None, read: Callable[..., T]
 ) -> list[T]:
     chosen = "kind = ?1 AND (?2 IS NULL OR project_uuid = ?2)"
-    query = f"SELECT {columns} FROM standing WHERE {chosen} ORDER BY id"  # noqa: S608 - constants only
+    query = f"SELECT {columns} FROM active WHERE {chosen} ORDER BY id"  # noqa: S608 - constants only
     try:
         return [read(*row) for row in db.execute(query, (kind.value, project))]
     except (ValueError, TypeError) as e:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Decision, Entity, Thread
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 11, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 12, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -50,12 +50,12 @@ CREATE TABLE reference (
     target TEXT NOT NULL, field TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (target, field, row)
 ) WITHOUT ROWID;
 CREATE INDEX reference_row ON reference (row);
-CREATE TABLE standing (
+CREATE TABLE active (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL, kind TEXT NOT NULL, project_uuid TEXT NOT NULL,
     created INTEGER NOT NULL, conversations TEXT NOT NULL, tier REAL, validated INTEGER, priority TEXT);
-CREATE TABLE telling (
+CREATE TABLE decision_word (
     word TEXT NOT NULL, row INTEGER NOT NULL, project TEXT, PRIMARY KEY (word, row)) WITHOUT ROWID;
-CREATE INDEX telling_row ON telling (row);
+CREATE INDEX decision_word_row ON decision_word (row);
 CREATE TABLE unsettled (row INTEGER PRIMARY KEY);
 CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{_TOKENIZER}');
 CREATE TABLE message (
@@ -126,10 +126,10 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity) -> None:
     )
     db.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?, ?)", named_in)
     if isinstance(entity, Decision) and not entity.status.ended:
-        _put_telling(db, row, entity)
-        _put_standing(db, row, entity, tier=entity.epistemic_tier, validated=entity.last_validated)
+        _put_decision_words(db, row, entity)
+        _put_active(db, row, entity, tier=entity.epistemic_tier, validated=entity.last_validated)
     elif isinstance(entity, Thread) and not entity.status.ended:
-        _put_standing(db, row, entity, priority=entity.priority.value)
+        _put_active(db, row, entity, priority=entity.priority.value)
     is_unsettled = f"\n## {UNSETTLED}" in f"\n{entity.body}"
     if is_unsettled or UNSETTLED_KEY in entity.extra:
         db.execute("INSERT INTO unsettled VALUES (?)", (row,))
@@ -139,22 +139,22 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity) -> None:
         if is_unsettled and not isinstance(entity, Note):
             from forgekit.merge import conflicting_edits
 
-            text = conflicting_edits.taken(text)[0]
+            text = conflicting_edits.split_entries(text)[0]
         texts = (row, indexed(title), indexed(text), indexed(names))
         db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:
         _put_messages(db, row, entity)
 
 
-def _put_standing(db: sqlite3.Connection, row: int, entity: Decision | Thread, **placed: Any) -> None:
+def _put_active(db: sqlite3.Connection, row: int, entity: Decision | Thread, **placed: Any) -> None:
     """Write what an active decision or an open thread is sorted and aged by."""
     values = (row, entity.id, entity.kind.value, entity.project_uuid, entity.created_at)
-    talks = json.dumps(entity.conversation_ids)
-    columns = (*values, talks, *(placed.get(name) for name in ("tier", "validated", "priority")))
-    db.execute("INSERT INTO standing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
+    conversations = json.dumps(entity.conversation_ids)
+    columns = (*values, conversations, *(placed.get(name) for name in ("tier", "validated", "priority")))
+    db.execute("INSERT INTO active VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", columns)
 
 
-def _put_telling(db: sqlite3.Connection, row: int, decision: Decision) -> None:
+def _put_decision_words(db: sqlite3.Connection, row: int, decision: Decision) -> None:
     """Write the words of an active decision and of what it rejected.
 
     With those of its own text stands its project, if the blocks of other projects may show it.
@@ -163,7 +163,7 @@ def _put_telling(db: sqlite3.Connection, row: int, decision: Decision) -> None:
     terms = dict.fromkeys(words(" ".join(decision.alternatives_rejected)))
     terms |= dict.fromkeys(words(decision.decision), project)
     rows = [(word, row, of) for word, of in terms.items()]
-    db.executemany("INSERT INTO telling VALUES (?, ?, ?)", rows)
+    db.executemany("INSERT INTO decision_word VALUES (?, ?, ?)", rows)
 
 
 def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
@@ -181,7 +181,7 @@ def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
 def drop(db: sqlite3.Connection, row: int) -> None:
     """Remove the rows of one entity, if it has any."""
     if db.execute("DELETE FROM entity WHERE row = ?", (row,)).rowcount:
-        for table in ("name", "reference", "standing", "telling", "unsettled"):
+        for table in ("name", "reference", "active", "decision_word", "unsettled"):
             db.execute(f"DELETE FROM {table} WHERE row = ?", (row,))  # noqa: S608 - one of these
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
         turns = "SELECT row FROM message WHERE entity = ?"

@@ -28,7 +28,7 @@ from forgekit.model.entities import (
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.transcript import Correction, Turn
 from forgekit.text.shell import without_documents
-from forgekit.text.words import STOP_WORDS, unlike
+from forgekit.text.words import STOP_WORDS, changed_parts
 from forgekit.times import Instant
 
 OBSERVATIONS, SESSIONS = 3, 2
@@ -122,7 +122,7 @@ def lives(
         cited = {session_of.get(c, c) for c in each.cited_in}
         observed = len({line for one in group for line in one.evidence})
         own = {session_of.get(c, c) for c in each.sessions_seen}
-        told = [starts[s][1][0] for s in own if s in starts]
+        stated_at = [starts[s][1][0] for s in own if s in starts]
         unused = 0
         if each.status is ConventionStatus.ACTIVE:
             uses = [starts[s][1] for s in own | cited if s in starts]
@@ -137,7 +137,7 @@ def lives(
             uses=len(cited),
             unused=unused,
             confidence=min(1.0, round(each.confidence + GROWTH * len(cited), 2)),
-            stated=Instant(max([each.created_at, each.answered_at or 0, *told])),
+            stated=Instant(max([each.created_at, each.answered_at or 0, *stated_at])),
             same=tuple(one.id for one in alike),
         )
     return found
@@ -196,10 +196,10 @@ def joined(known: Convention, more: Convention) -> Convention:
 def correction(change: Correction) -> str | None:
     """Return what a correction asks for where it puts one name in another one's place, else None."""
     if change.is_command:
-        old, new = unlike(change.before.split(), change.after.split())
+        old, new = changed_parts(change.before.split(), change.after.split())
         return f"Run `{' '.join(new)}`, not `{' '.join(old)}`"
     old, new = (_NAMES.findall(text) for text in change[:2])
-    names = unlike(old, new) if "\n" not in change.before + change.after else ([], [])
+    names = changed_parts(old, new) if "\n" not in change.before + change.after else ([], [])
     if not all(len(each) == 1 and _NAME.fullmatch(each[0]) for each in names):
         return None
     return f"Write `{names[1][0]}`, not `{names[0][0]}`"
@@ -323,7 +323,7 @@ def compared(conventions: Iterable[Convention]) -> dict[EntityId, Statement]:
     return {each.id: Statement(text=each.convention) for each in conventions if each.status not in gone}
 
 
-def meet(one: Convention, other: Convention) -> bool:
+def scopes_overlap(one: Convention, other: Convention) -> bool:
     """Say whether two conventions may apply to one file, by their scopes."""
     return not (one.scope and other.scope) or not set(one.scope).isdisjoint(other.scope)
 
@@ -341,7 +341,7 @@ def contradicted(
     gone = {}
     for life in sorted(found, key=lambda life: (life.stated, life.convention.id), reverse=True):
         own = life.convention
-        if any(other.id in against.get(own.id, ()) and meet(own, other) for other in stay):
+        if any(other.id in against.get(own.id, ()) and scopes_overlap(own, other) for other in stay):
             gone[own.id] = life
         else:
             stay.append(own)

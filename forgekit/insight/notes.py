@@ -161,8 +161,8 @@ def has_essence(note: Note) -> bool:
 def topics_of(topics: Iterable[Topic]) -> dict[EntityId, list[Topic]]:
     """Return the topics of each note, the active ones first; merged ones are left out."""
     found: dict[EntityId, list[Topic]] = {}
-    standing = (topic for topic in topics if topic.status is not TopicStatus.MERGED)
-    for topic in sorted(standing, key=lambda t: (t.status is not TopicStatus.ACTIVE, t.id)):
+    current = (topic for topic in topics if topic.status is not TopicStatus.MERGED)
+    for topic in sorted(current, key=lambda t: (t.status is not TopicStatus.ACTIVE, t.id)):
         for note in topic.note_ids:
             found.setdefault(note, []).append(topic)
     return found
@@ -231,11 +231,11 @@ def suggest(
     groups = sorted((sorted(group) for group in clusters), key=lambda group: (-len(group), group))
     place = {note: at for at, group in enumerate(groups) for note in group}
     every = sorted(topics, key=lambda topic: topic.id)
-    standing = [topic for topic in every if topic.status is not TopicStatus.MERGED]
-    shares = {t.id: Counter(place[n] for n in t.note_ids if n in place) for t in standing}
+    current = [topic for topic in every if topic.status is not TopicStatus.MERGED]
+    shares = {t.id: Counter(place[n] for n in t.note_ids if n in place) for t in current}
     successor = {key: min(share, key=lambda at: (-share[at], at)) for key, share in shares.items() if share}
     owner: dict[int, Topic] = {}
-    for topic in sorted(standing, key=lambda t: (-shares[t.id][successor.get(t.id, -1)], t.id)):
+    for topic in sorted(current, key=lambda t: (-shares[t.id][successor.get(t.id, -1)], t.id)):
         if topic.id in successor:
             owner.setdefault(successor[topic.id], topic)
     taken = {topic.id for topic in topics}
@@ -260,7 +260,7 @@ def suggest(
                 updated_at=Instant(0),
             )
         found.append(_with_notes(topic, members, what, now))
-    for topic in standing:
+    for topic in current:
         if topic.id in successor and (into := owner[successor[topic.id]]) is not topic:
             merged = replace(topic, status=TopicStatus.MERGED, merged_into=into.id)
             found.append(Suggestion("merge", merged))

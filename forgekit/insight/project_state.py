@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
-    Aged,
-    Shaken,
+    Revalidation,
+    StaleEntry,
     blocked_from_carrying,
     needs_revalidation,
     open_conflicts,
@@ -25,7 +25,7 @@ from forgekit.insight.staleness import (
 from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
-from forgekit.model.registry import OpenThread, Registry, Standing
+from forgekit.model.registry import ActiveDecision, OpenThread, Registry
 from forgekit.model.settings import Settings
 from forgekit.text.blocks import quote
 from forgekit.text.words import needed, words
@@ -55,7 +55,7 @@ class Overtaken:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Abroad:
+class CrossProject:
     """A decision of another project that bears on a thread or decision of this one.
 
     Attributes:
@@ -107,25 +107,25 @@ class ProjectState:
         speculative: how many decisions were left out as speculative.
         flagged: the stale ones that are shown.
         stale: how many are stale, shown or not, of so many that are `active`.
-        abroad: of the decisions of other projects that bear on these, the first.
-        abroad_count: how many there are.
+        cross_project: of the decisions of other projects that bear on these, the first.
+        cross_project_count: how many there are.
     """
 
     threads: tuple[OpenThread | Thread, ...]
-    decisions: tuple[Standing | Decision, ...]
+    decisions: tuple[ActiveDecision | Decision, ...]
     overtaken: tuple[Overtaken, ...]
     conflicts: tuple[Opposed, ...]
     yielding: tuple[Opposed, ...]
     contradictions: int
     unjudged: int
     speculative: int
-    shaken: tuple[Shaken, ...]
-    flagged: tuple[Aged, ...]
+    revalidations: tuple[Revalidation, ...]
+    flagged: tuple[StaleEntry, ...]
     stale: int
     active: int
     edges: tuple[Lineage, ...]
-    abroad: tuple[Abroad, ...] = ()
-    abroad_count: int = 0
+    cross_project: tuple[CrossProject, ...] = ()
+    cross_project_count: int = 0
 
 
 def project_state(
@@ -146,7 +146,7 @@ def project_state(
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
     archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine: dict[EntityId, Standing | Decision] = {d.id: d for d in registry.standing(project)}
+    mine: dict[EntityId, ActiveDecision | Decision] = {d.id: d for d in registry.active_decisions(project)}
     mine |= {d.id: d for d in registry.of_ids(Decision, archived) if not d.status.ended}
     carriable = [d for d in mine.values() if d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
@@ -168,7 +168,7 @@ def project_state(
         contradictions=sum(not mine.keys().isdisjoint(found.sides) for found in findings.conflicts),
         unjudged=findings.unjudged,
         speculative=len(carriable) - len(decisions),
-        shaken=tuple(
+        revalidations=tuple(
             s
             for s in needs_revalidation(registry)
             if s.decision.project_uuid == project
@@ -249,25 +249,25 @@ def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Ite
             yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
 
 
-Saying = Callable[[Iterable[str], EntityId, int], Mapping[str, Sequence[EntityId]]]
+DecisionsWithWords = Callable[[Iterable[str], EntityId, int], Mapping[str, Sequence[EntityId]]]
 """Returns the decisions of other projects that have each of some words, as of the catalogue."""
 
 
-def abroad(
+def cross_project(
     registry: Registry,
     project: EntityId,
     own: Iterable[Thread | Decision],
     similarities: Mapping[tuple[EntityId, EntityId], float],
-    saying: Saying,
+    decisions_with_words: DecisionsWithWords,
     most: int | None = None,
-) -> tuple[tuple[Abroad, ...], int]:
+) -> tuple[tuple[CrossProject, ...], int]:
     """Return each decision of another project under what it shares most words with, or is closest to.
 
     Args:
         project: whose decisions are left out.
         own: the threads and decisions that the others may bear on.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
-        saying: finds those that share words; a word that very many have tells nothing.
+        decisions_with_words: finds those that share words; a word that very many have is no sign.
         most: how many to return; all where None.
 
     Returns: the most telling first, and how many there are in all.
@@ -276,9 +276,9 @@ def abroad(
     for (ours, theirs), similarity in similarities.items():
         close[ours][theirs] = similarity
     telling = [(mine, words(mine.title)) for mine in own]
-    known = saying({word for _, found in telling for word in found}, project, _COMMON)
-    made = {d.id: d.created_at for d in registry.standing() if not d.speculative}
-    for decision in registry.standing(project):
+    known = decisions_with_words({word for _, found in telling for word in found}, project, _COMMON)
+    made = {d.id: d.created_at for d in registry.active_decisions() if not d.speculative}
+    for decision in registry.active_decisions(project):
         made.pop(decision.id, None)
     best: dict[EntityId, tuple[int, float, Thread | Decision, tuple[str, ...]]] = {}
     for mine, mine_words in telling:
@@ -297,7 +297,7 @@ def abroad(
     found = []
     for decision in registry.in_order(Decision, first):
         _, cosine, mine, shared = best[decision.id]
-        found.append(Abroad(decision=decision, bears_on=mine, words=shared, cosine=cosine or None))
+        found.append(CrossProject(decision=decision, bears_on=mine, words=shared, cosine=cosine or None))
     return tuple(found), len(best)
 
 

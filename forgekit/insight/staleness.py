@@ -24,7 +24,7 @@ from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision, Entity
 from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.registry import Registry, Standing
+from forgekit.model.registry import ActiveDecision, Registry
 from forgekit.model.settings import Settings
 from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
@@ -68,7 +68,7 @@ class Stale:
     reasons: tuple[Reason, ...]
 
 
-class Aged(NamedTuple):
+class StaleEntry(NamedTuple):
     """What is known of a stale decision before it is read itself; `days` are whole days."""
 
     id: EntityId
@@ -89,7 +89,7 @@ class Staleness:
     """
 
     registry: Registry
-    found: tuple[Aged, ...]
+    found: tuple[StaleEntry, ...]
     active: int
 
     def __iter__(self) -> Iterator[Stale]:
@@ -164,7 +164,7 @@ class Ages:
         self._stories: dict[Any, tuple[tuple[EntityId, ...], int, set[int], int]] = {}
         self._scoped = frozenset(d for edges in self._out.values() for e in edges for d in e.scope or ())
 
-    def age(self, decision: Decision | Standing) -> Age:
+    def age(self, decision: Decision | ActiveDecision) -> Age:
         """Return when and how many hops ago a decision was last validated."""
         statements = self._statements.get(decision.id, {})
         conversations, begun, tips, hops = self._story(decision.conversation_ids, tuple(statements))
@@ -253,7 +253,7 @@ def stale(
     """
     ages = Ages(registry)
     found = []
-    active = [each for each in registry.standing(project) if among is None or each.id in among]
+    active = [each for each in registry.active_decisions(project) if among is None or each.id in among]
     for decision in active:
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
         if max_tier is not None and tier > max_tier:
@@ -263,7 +263,7 @@ def stale(
         reasons = [Reason.DAYS] * (since >= days) + [Reason.HOPS] * (age.hops >= hops)
         if reasons:
             aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
-            found.append(Aged(*aged))
+            found.append(StaleEntry(*aged))
     found.sort(key=lambda aged: (aged.last_validated, aged.id))
     return Staleness(registry, tuple(found), len(active))
 
@@ -282,8 +282,8 @@ def stale_by(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shaken:
-    """An active decision whose ground has moved.
+class Revalidation:
+    """An active decision that rests on one out of force.
 
     Attributes:
         decision: what has to be looked at again.
@@ -296,14 +296,14 @@ class Shaken:
     why: str
 
 
-def needs_revalidation(registry: Registry) -> list[Shaken]:
+def needs_revalidation(registry: Registry) -> list[Revalidation]:
     """Find the active decisions that rest on one out of force, directly or through other active ones.
 
     A decision is listed once for each broken one that it names, or else once for the nearest.
     """
-    out: list[Shaken] = []
-    shaken: dict[EntityId, Shaken] = {}
-    todo: list[Shaken] = []
+    out: list[Revalidation] = []
+    seen: set[EntityId] = set()
+    todo: list[Revalidation] = []
     unfounded = registry.unfounded()
     bases = registry.of_ids(Decision, (base for decision in unfounded for base in decision.dependencies))
     ended = {base.id: base for base in bases if base.status.ended}
@@ -312,17 +312,17 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
         for dependency in dict.fromkeys(decision.dependencies):
             after[dependency].append(decision)
             if (broken := ended.get(dependency)) is not None:
-                found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
+                found = Revalidation(decision=decision, broken=broken, why=_rests(broken, broken))
                 out.append(found)
-                if decision.id not in shaken:
-                    shaken[decision.id] = found
+                if decision.id not in seen:
+                    seen.add(decision.id)
                     todo.append(found)
     for through in todo:  # grows while it is walked: nearest first
         for following in after[through.decision.id]:
-            if following.id not in shaken:
+            if following.id not in seen:
                 why = _rests(through.decision, through.broken)
-                found = Shaken(decision=following, broken=through.broken, why=why)
-                shaken[following.id] = found
+                found = Revalidation(decision=following, broken=through.broken, why=why)
+                seen.add(following.id)
                 out.append(found)
                 todo.append(found)
     return sorted(out, key=lambda item: (item.decision.id, item.broken.id))

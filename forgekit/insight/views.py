@@ -460,7 +460,7 @@ def stale(found: Any) -> Json:
         "stale": [derived.view(item.decision) | _of(item, "days reasons") for item in found.stale],
         "needs_revalidation": [
             {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
-            for item in found.shaken
+            for item in found.revalidations
         ],
         "governs_no_file": [
             {"decision_id": decision.id, "governs": list(patterns)} for decision, patterns in found.idle

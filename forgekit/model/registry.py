@@ -37,7 +37,7 @@ Counts = Counter[tuple[Kind, str | None, EntityId | None]]
 """How many entities there are by kind, status and project."""
 
 
-class Standing(NamedTuple):
+class ActiveDecision(NamedTuple):
     """What an active decision is sorted and aged by, named as its attributes are."""
 
     id: EntityId
@@ -124,7 +124,7 @@ class Registry:
         every: list[Any] = self.of_kind(kind)
         return [e for e in every if e.status.value == status and project in {None, e.project_uuid}]
 
-    def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
+    def active_decisions(self, project: EntityId | None = None) -> Sequence[ActiveDecision | Decision]:
         """Return what each active decision is sorted and aged by, in time order."""
         return self.with_status(Decision, "active", project)
 

@@ -79,7 +79,7 @@ def wide() -> re.Pattern[str]:
     return re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
 
-def unlike(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+def changed_parts(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
     """Return what two lists hold between their common beginning and their common end."""
     most = min(len(one), len(other))
     start = next((n for n in range(most) if one[n] != other[n]), most)

@@ -10,7 +10,7 @@ from typing import Any
 
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Attachment, Correction, ImportedConversation, Speaker, Turn
-from forgekit.text.words import unlike
+from forgekit.text.words import changed_parts
 from forgekit.times import Instant
 from forgekit.transcripts.values import line_of, mapping, mappings, text_of
 
@@ -130,7 +130,7 @@ class TurnBuilder:
 
     def correct(self, before: Any, after: Any) -> None:
         """Note that the user changed what the last turn writes before it was written."""
-        one, other = unlike(text_of(before).splitlines(), text_of(after).splitlines())
+        one, other = changed_parts(text_of(before).splitlines(), text_of(after).splitlines())
         if one and self._prompt is not None:
             self._correct(one, other, len(self._turns))
 
@@ -150,7 +150,7 @@ class TurnBuilder:
 
     def _change(self, path: str, before: str, after: str) -> None:
         """Note the lines that an edit writes, and a correction of lines written before the last prompt."""
-        one, other = unlike(before.splitlines(), after.splitlines())
+        one, other = changed_parts(before.splitlines(), after.splitlines())
         turns = [self._written.get((path, line.strip()), self._prompted) for line in one]
         if min(turns, default=self._prompted) < self._prompted:
             self._correct(one, other, min(turns))

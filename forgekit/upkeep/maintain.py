@@ -196,9 +196,9 @@ def _links(forge: Forge, topics: Iterable[Topic]) -> dict[tuple[EntityId, Entity
     """Return the cosines of topics with open threads and active decisions that are close to them."""
     if forge.vectors is None:
         return {}
-    from forgekit.search import CLOSE, bring_up
+    from forgekit.search import CLOSE, update_vectors
 
-    bring_up(forge, forge.vectors)
+    update_vectors(forge, forge.vectors)
     others = forge.catalogue.matching(kinds=(Kind.DECISION,), status="active")
     others |= forge.catalogue.matching(kinds=(Kind.THREAD,), status="open")
     pairs = forge.vectors.pairs([topic.id for topic in topics], others, CLOSE)
@@ -343,10 +343,10 @@ def _clusters(forge: Forge, *, every: bool = True) -> Iterator[list[EntityId]]:
     vectors = forge.vectors
     if vectors is None:
         return
-    from forgekit.search import bring_up
+    from forgekit.search import update_vectors
 
     forge.catalogue.refresh()
-    bring_up(forge, vectors)
+    update_vectors(forge, vectors)
     of_project: dict[EntityId, list[str]] = {}
     registry = forge.registry()
     inside = topics_of(registry.topics)

@@ -122,7 +122,7 @@ def answers(registry: Registry) -> list[object]:
     ages = Ages(registry)
     found: list[object] = [
         registry.counts(),
-        [(one.id, ages.age(one)) for one in registry.standing()],
+        [(one.id, ages.age(one)) for one in registry.active_decisions()],
         needs_revalidation(registry),
         registry.of_ids(Decision, [d.id for d in registry.decisions[::2]]),
     ]
@@ -155,7 +155,7 @@ def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
         active = {d.id: statement(d) for d in registry.with_status(Decision, "active")}
         whole = {tuple(sorted(group)) for group in sharing_rare_words(active) if len(group) > 1}
         assert {tuple(sorted(g)) for g in catalogue.sharing_rare_words(RARE)} == whole
-        assert [*catalogue.active_decisions()] == [*active]
+        assert [*catalogue.active_blobs()] == [*active]
         for project, most in ((sample.P, 100), (OTHER.id, 2)):
             wanted: dict[str, list[EntityId]] = {}
             for one in registry.with_status(Decision, "active"):
@@ -164,7 +164,7 @@ def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
                 ):
                     wanted.setdefault(word, []).append(one.id)
             asked = {*wanted, "nothing"}
-            assert catalogue.saying(asked, project, most) == {
+            assert catalogue.decisions_with_words(asked, project, most) == {
                 word: keys for word, keys in wanted.items() if len(keys) <= most
             }
         catalogue.close()

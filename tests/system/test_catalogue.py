@@ -140,10 +140,10 @@ def test_conversations_that_others_are_tied_to(root: Path, catalogue: Catalogue)
     archived = talk("Archived", archived_as=("A_TAG", "B_TAG"))
     write(root, later, first, archived, talk("Alone", external_id="alone", session_id="s"))
     catalogue.refresh()
-    assert set(catalogue.tied([])) == {later.id, first.id}
-    assert set(catalogue.tied(["B_TAG"])) == {later.id, first.id, archived.id}
-    assert set(catalogue.tied([EXTERNAL, "'"])) == {later.id, first.id, CONVERSATION.id}
-    assert set(catalogue.tied([CONVERSATION.id])) == {later.id, first.id, CONVERSATION.id}
+    assert set(catalogue.linked([])) == {later.id, first.id}
+    assert set(catalogue.linked(["B_TAG"])) == {later.id, first.id, archived.id}
+    assert set(catalogue.linked([EXTERNAL, "'"])) == {later.id, first.id, CONVERSATION.id}
+    assert set(catalogue.linked([CONVERSATION.id])) == {later.id, first.id, CONVERSATION.id}
 
 
 def test_an_edit_an_addition_and_a_deletion_are_seen(root: Path, catalogue: Catalogue) -> None:

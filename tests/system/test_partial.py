@@ -59,10 +59,10 @@ def test_it_finds_references_and_statements_as_the_whole_registry_does(tmp_path:
             found = [list(each.referring(kind, field)(entity.id)) for each in (part, whole)]
             assert found[0] == found[1]
     active = [one for one in whole.decisions if one.id != ended.id]
-    before = part.active_decisions()
+    before = part.active_blobs()
     assert [*before] == [one.id for one in active]
     write(tmp_path, dataclasses.replace(rests, tags=("edited",)))
-    assert PartialRegistry.as_asked(catalogue, []).active_decisions() != before
+    assert PartialRegistry.as_asked(catalogue, []).active_blobs() != before
 
 
 def test_one_that_looks_as_it_is_asked_answers_like_a_fresh_one(tmp_path: Path) -> None:

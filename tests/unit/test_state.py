@@ -11,13 +11,13 @@ from sample_entities import PROJECT, A, B, P, archive, conflict, conversation, d
 
 from forgekit import ids
 from forgekit.ids import EntityId
-from forgekit.index.query import saying
+from forgekit.index.query import decisions_with_words
 from forgekit.index.rows import memory_of
 from forgekit.insight.project_state import (
-    Abroad,
+    CrossProject,
     Opposed,
     ProjectState,
-    abroad,
+    cross_project,
     last_successor,
     project_state,
 )
@@ -56,9 +56,9 @@ def foreign(one: Decision) -> Decision:
 
 def bearing_on(
     own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]
-) -> list[Abroad]:
+) -> list[CrossProject]:
     every = Registry.of([PROJECT, *own, *others])
-    found, number = abroad(every, P, own, near, partial(saying, memory_of(every)))
+    found, number = cross_project(every, P, own, near, partial(decisions_with_words, memory_of(every)))
     assert number == len(found)
     return list(found)
 
@@ -152,8 +152,8 @@ def test_a_continuation_names_no_speculative_decision_that_lost_its_ground() -> 
         decision(text, A, epistemic_tier=tier, dependencies=(ended.id,))
         for text, tier in (("Index rows", 0.9), ("Shard rows", 0.1))
     )
-    assert [found.decision for found in continuing(ended, firm, guess).shaken] == [firm]
-    assert {found.decision.id for found in of(ended, firm, guess).shaken} == {firm.id, guess.id}
+    assert [found.decision for found in continuing(ended, firm, guess).revalidations] == [firm]
+    assert {found.decision.id for found in of(ended, firm, guess).revalidations} == {firm.id, guess.id}
 
 
 def test_a_wide_character_costs_a_token_and_four_others_one() -> None:
