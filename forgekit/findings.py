@@ -39,7 +39,7 @@ from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
-    from forgekit.index.finding_cache import FindingCache
+    from forgekit.index.database import CheckedRows
     from forgekit.index.judged_pairs import Flagged, JudgedPairs
     from forgekit.index.vectors import Vectors
 
@@ -80,18 +80,18 @@ def findings_of(
         progress: called with how many of the pairs are judged; with it every missing vector is made first.
         index_all: bring the index up to date with all entities, not with the active decisions alone.
     """
-    from forgekit.index.finding_cache import CACHE_FILE, FindingCache, keep_opposed
+    from forgekit.index.finding_cache import finding_cache, keep_opposed
     from forgekit.models.encoder import Missing
 
     try:
         judge, vectors = forge.judge, forge.vectors
         if isinstance(judge, Missing) or vectors is None:
             return Findings(missing=missing_judge(forge))
-        with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+        with finding_cache(cache_dir(forge.root)) as cache:
             active = _active(registry)
             name, state = _keys(forge, judge, vectors, active)
             kept = cache.get([name, name + SUMMARY]) if name else {}
-            known_for, *known = json.loads(kept.get(name + SUMMARY, '[""]'))
+            known_for, *known = json.loads(kept.get(name + SUMMARY, b'[""]'))
             part = f"{state} {vectors.digest}"  # names the state as long as some texts have no vector
             if state and (
                 (known_for == state and not known[1]) or (wait_ms == 0 and known_for in {state, part})
@@ -107,7 +107,7 @@ def findings_of(
                 update_vectors(forge, vectors, limit=0, only=active)
                 limit = None if vectors.lacking(active) <= _FEW_TEXTS else limit
             update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
-            pairs = JudgedPairs(active, kept.get(name, ""))
+            pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             todo = pairs.todo(chosen)
             longer = finish_small and len(todo) <= _FEW_PAIRS
@@ -118,14 +118,15 @@ def findings_of(
                 judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
             if name:
                 made_for = part if vectors.lacking(active) else state
-                cache.put({name + SUMMARY: json.dumps([made_for, *pairs.counts(None), pairs.flagged])})
+                summary = json.dumps([made_for, *pairs.counts(None), pairs.flagged])
+                cache.put({name + SUMMARY: summary.encode()})
                 read = ((a, b, _read(judgement)) for a, b, _, judgement in pairs.flagged)
                 against = [
                     (a, active[a], b, active[b]) for a, b, j in read if j and j.level is Level.CONFLICT
                 ]
                 keep_opposed(cache, forge.catalogue.tree, against)
                 if judged > _FEW and made_for == state:
-                    cache.put({name: pairs.text()})
+                    cache.put({name: pairs.text().encode()})
         return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
@@ -197,7 +198,7 @@ def judged_texts(
         others: by id; each of `own` is judged with the few nearest of these too.
         wait_ms: how long to judge pairs that are not cached; without end where None.
     """
-    from forgekit.index.finding_cache import CACHE_FILE, FindingCache, keep_contradicted
+    from forgekit.index.finding_cache import finding_cache, keep_contradicted
     from forgekit.models.encoder import Missing
 
     judge, vectors, texts = forge.judge, forge.vectors, {**others, **own}
@@ -213,7 +214,7 @@ def judged_texts(
                 near.setdefault(one, []).append((cosine, pair(EntityId(one), EntityId(other))))
         chosen.update(side for rows in near.values() for _, side in nlargest(_NEAR, rows))
     left = None if wait_ms is None else wait_ms - (time.monotonic() - started) * 1000
-    with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+    with finding_cache(cache_dir(forge.root)) as cache:
         found = _Judging(judge, cache, vectors, left).judged(texts, sorted(chosen))
         against: dict[EntityId, set[EntityId]] = {key: set() for key in own}
         for (a, b), _, judged in found:
@@ -306,7 +307,7 @@ def _judge_all(
 class _Judging:
     """Judges pairs of texts, as many as are cached or there is time for."""
 
-    def __init__(self, judge: Judge, cache: FindingCache, vectors: Vectors, wait_ms: float | None) -> None:
+    def __init__(self, judge: Judge, cache: CheckedRows, vectors: Vectors, wait_ms: float | None) -> None:
         self._judge, self._cache, self._vectors = judge, cache, vectors
         self._until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
 
@@ -333,7 +334,7 @@ class _Judging:
             some = todo[start : start + _BATCH]
             answers = self._judge.judge([pair.texts for pair in some], [pair.cosine for pair in some])
             found = {pair.key: new for pair, new in zip(some, answers, strict=True) if new is not None}
-            self._cache.put({key: _written(new) for key, new in found.items()})
+            self._cache.put({key: _written(new).encode() for key, new in found.items()})
             known |= found
         return [
             (pair.sides, pair.cosine, pair.turned(answer))
@@ -400,7 +401,7 @@ def _written(judgement: Judgement) -> str:
     return json.dumps(values)
 
 
-def _read(text: str) -> Judgement | None:
+def _read(text: str | bytes) -> Judgement | None:
     try:
         probability, level, (one, two), reason = json.loads(text)
         return Judgement(

@@ -179,11 +179,13 @@ class CheckedRows:
     Args:
         path: the database, which all work trees share.
         space: rows of other spaces are not seen.
+        most: rows, beyond which a write deletes all that was kept before; None for no limit.
     """
 
-    def __init__(self, path: Path, space: str = "") -> None:
+    def __init__(self, path: Path, space: str = "", most: int | None = None) -> None:
         self._database = CacheDatabase(path, "checked rows 1", lambda: _ROWS)
         self._space = space
+        self._most = most
 
     def __enter__(self) -> Self:
         return self
@@ -199,8 +201,9 @@ class CheckedRows:
         sound = ((key, data) for key, data in rows if isinstance(data, bytes))
         return {key: data[4:] for key, data in sound if data[:4] == self._checksum(key, data[4:])}
 
-    def put(self, values: Mapping[str, bytes], most: int | None = None) -> None:
-        """Keep bytes, in one transaction; once there are more than so many, what was kept before goes."""
+    def put(self, values: Mapping[str, bytes]) -> None:
+        """Keep bytes, in one transaction."""
+        most = self._most
         rows = [(self._space, key, self._checksum(key, data) + data) for key, data in values.items()]
 
         def write(db: sqlite3.Connection) -> None:

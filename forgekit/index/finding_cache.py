@@ -6,12 +6,11 @@ from.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from forgekit.ids import EntityId
 from forgekit.index.database import CheckedRows
@@ -26,34 +25,18 @@ _GROUP = 64  # texts encoded between two commits
 _ERROR = 5e-5  # of a cosine where other texts were encoded along: at most 1.5e-5 in 180,000 pairs
 
 
-class FindingCache:
-    """Texts by key, in a database that may be deleted at any time; use it as a context manager."""
-
-    def __init__(self, path: Path) -> None:
-        self._rows = CheckedRows(path)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._rows.__exit__()
-
-    def get(self, keys: Collection[str]) -> dict[str, str]:
-        """Return what is kept under these keys."""
-        return {key: data.decode("utf-8", "replace") for key, data in self._rows.get(keys).items()}
-
-    def put(self, texts: Mapping[str, str]) -> None:
-        """Keep texts, in one transaction; once there are very many, what was kept before goes."""
-        self._rows.put({key: text.encode() for key, text in texts.items()}, _MOST_ROWS)
+def finding_cache(folder: Path) -> CheckedRows:
+    """Return the cache in a folder; use it as a context manager."""
+    return CheckedRows(folder / CACHE_FILE, most=_MOST_ROWS)
 
 
 Opposed = tuple[EntityId, str, EntityId, str]
 """Both sides of a contradiction, each with the blob id of the file that was read."""
 
 
-def keep_opposed(cache: FindingCache, tree: str, found: Collection[Opposed]) -> None:
+def keep_opposed(cache: CheckedRows, tree: str, found: Collection[Opposed]) -> None:
     """Keep the contradictions of a work tree for readers that have no time to judge."""
-    cache.put({f"opposed {tree}": json.dumps(list(found))})
+    cache.put({f"opposed {tree}": json.dumps(list(found)).encode()})
 
 
 def kept_opposed(folder: Path, tree: str) -> list[Opposed]:
@@ -61,13 +44,13 @@ def kept_opposed(folder: Path, tree: str) -> list[Opposed]:
     key = f"opposed {tree}"
     if not (folder / CACHE_FILE).exists():
         return []
-    with FindingCache(folder / CACHE_FILE) as cache:
-        return [(a, of_a, b, of_b) for a, of_a, b, of_b in json.loads(cache.get([key]).get(key, "[]"))]
+    with finding_cache(folder) as cache:
+        return [(a, of_a, b, of_b) for a, of_a, b, of_b in json.loads(cache.get([key]).get(key, b"[]"))]
 
 
-def keep_contradicted(cache: FindingCache, found: Mapping[EntityId, Collection[EntityId]]) -> None:
+def keep_contradicted(cache: CheckedRows, found: Mapping[EntityId, Collection[EntityId]]) -> None:
     """Keep which conventions contradict each one, for readers that have no time to judge."""
-    cache.put({f"contradict {key}": json.dumps(sorted(others)) for key, others in found.items()})
+    cache.put({f"contradict {key}": json.dumps(sorted(others)).encode() for key, others in found.items()})
 
 
 def kept_contradicted(folder: Path, keys: Iterable[EntityId]) -> dict[EntityId, set[EntityId]]:
@@ -75,12 +58,12 @@ def kept_contradicted(folder: Path, keys: Iterable[EntityId]) -> dict[EntityId, 
     if not (folder / CACHE_FILE).exists():
         return {}
     names = {f"contradict {key}": key for key in keys}
-    with FindingCache(folder / CACHE_FILE) as cache:
+    with finding_cache(folder) as cache:
         return {names[name]: set(json.loads(text)) for name, text in cache.get(names).items()}
 
 
 def text_cosines(
-    cache: FindingCache,
+    cache: CheckedRows,
     version: str,
     encode: Callable[[str], NDArray[np.float32]],
     pairs: Sequence[tuple[str, str]],
@@ -98,20 +81,19 @@ def text_cosines(
     import numpy as np
 
     keys = {
-        text: hashlib.sha256(f"{version} vector {text}".encode()).hexdigest()
+        text: hashlib.sha256(f"{version} exact vector {text}".encode()).hexdigest()
         for text in dict.fromkeys(t for pair in pairs for t in pair)
     }
     known = cache.get(keys.values())
-    exact = {text: base64.b64decode(known[key]) for text, key in keys.items() if key in known}
+    exact = {text: known[key] for text, key in keys.items() if key in known}
     close = near([text for text in keys if text not in exact]) if near and len(exact) < len(keys) else {}
-    made: dict[str, str] = {}
+    made: dict[str, bytes] = {}
 
     def vector(text: str, exactly: bool) -> NDArray[np.float64] | None:
         if text not in exact and (exactly or text not in close):
             if late():
                 return None
-            exact[text] = encode(text).astype("<f2").tobytes()
-            made[keys[text]] = base64.b64encode(exact[text]).decode()
+            exact[text] = made[keys[text]] = encode(text).astype("<f2").tobytes()
             if len(made) >= _GROUP:
                 cache.put(made)
                 made.clear()

@@ -26,10 +26,10 @@ class JudgedPairs:
 
     Args:
         active: the decisions with the blob ids of their files.
-        kept: what `text` returned for an earlier set, or "".
+        kept: what `text` returned for an earlier set, or nothing.
     """
 
-    def __init__(self, active: Mapping[EntityId, str], kept: str) -> None:
+    def __init__(self, active: Mapping[EntityId, str], kept: str | bytes) -> None:
         self._active = active
         self._ids = sorted(active)
         self._place = {key: at for at, key in enumerate(self._ids)}
