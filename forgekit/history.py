@@ -175,8 +175,6 @@ def uncommitted(forge: Forge) -> list[str]:
     libgit2, of which loading alone takes longer than the rest, is asked only where the files differ from the
     last commit by their blob ids.
     """
-    from forgekit.git.program import Program
-
     try:
         if (
             not forge.catalogue.problems()

@@ -172,17 +172,14 @@ def ingest_folder(
         )
     if not folder.is_dir():
         raise NotFoundError("folder", str(folder))
-    problems: list[Problem] = []
-    redacted: Counter[str] = Counter()
-    files = _files(folder, problems)
+    left_out: list[Problem] = []
+    files = _files(folder, left_out)
     here = text_hash(str(folder.resolve()))
-    states: Counter[str] = Counter()
-    unread: list[Problem] = []
-    secret: list[str] = []
-    gone: list[Note] = []
 
     def change() -> Change:
         registry = forge.registry()
+        problems, unread, secret = [*left_out], list[Problem](), list[str]()
+        states, redacted = Counter[str](), Counter[str]()
         named = [note for note in registry.notes if (note.source or "").startswith(f"{_root(folder)}/")]
         inside, folders = _of_folder(named, files, here)
         name = _owner(forge, registry, project, inside)
@@ -191,10 +188,6 @@ def ingest_folder(
         known = {_key(note.source): note for note in own}  # the last of one source
         left = {note.source_hash: note for source, note in known.items() if source not in files}
         writes: list[Entity] = []
-        states.clear()
-        redacted.clear()
-        unread.clear()
-        secret.clear()
         for source, file in files.items():
             existing = known.get(source) or left.pop(file.digest, None)
             note, secrets, faults = _from_file(existing, name, file, forge.now())
@@ -220,25 +213,26 @@ def ingest_folder(
             if state != "unchanged":
                 writes.append(replace(note, source_folders=tuple(sorted(folders.union(note.source_folders)))))
         moved = {note.id for note in writes}
-        gone[:] = [note for source, note in known.items() if source not in files and note.id not in moved]
+        gone = (note for source, note in known.items() if source not in files and note.id not in moved)
         if states["new"]:
             writes += forge.new_project(name, registry)
         return Change(
             writes=tuple(writes),
             subject=f"note: ingest {states['new']:,} new, {states['changed']:,} changed",
             trailers=(_INGESTED,),
+            result={
+                "states": states,
+                "gone": tuple(gone),
+                "redacted": redacted,
+                "problems": tuple(problems),
+                "unread": tuple(unread),
+                "secret": tuple(secret),
+            },
         )
 
     outcome = forge.commit(change, options)
-    return NotesReport(
-        outcome=outcome,
-        states=states,
-        gone=tuple(gone),
-        redacted=redacted,
-        problems=tuple(problems),
-        unread=tuple(unread),
-        secret=tuple(secret),
-    )
+    found: Any = outcome.change.result
+    return NotesReport(outcome=outcome, **found)
 
 
 def _worded(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from repositories import git
 from forgekit import notes, projects
 from forgekit.checks import CheckInput, unresolved_edits
 from forgekit.errors import NotFoundError, UsageError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.model.entities import Note, entity_path
 from forgekit.search import search
+from forgekit.store import Change, Outcome
 from forgekit.times import UNKNOWN, Instant, format_date, parse_instant
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
@@ -141,6 +143,23 @@ def test_what_was_edited_here_outlives_a_change_of_the_file(forge: Forge, tmp_pa
         note = forge.registry().find(Note, made.id)
         assert note is not None
         assert (note.title, note.body) == ("Tea for guests", "My own words.")
+
+
+def test_a_folder_that_is_read_again_for_another_commit_reports_each_problem_once(
+    forge: Forge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = vault(tmp_path / "vault", tea="# Tea\n\nGreen.", empty="")
+    (made,) = notes.ingest_folder(forge, folder).outcome.change.writes
+    notes.edit(forge, made.id, content="My own words.")
+    vault(folder, tea="# Tea\n\nWhite.")
+    commit = Forge.commit
+
+    def late(forge: Forge, decide: Callable[[], Change], options: WriteOptions = COMMITTED) -> Outcome:
+        decide()
+        return commit(forge, decide, options)
+
+    monkeypatch.setattr(Forge, "commit", late)
+    assert [p.code for p in notes.ingest_folder(forge, folder).problems] == ["no-note", "edited-twice"]
 
 
 def test_a_note_has_no_terminal_codes_no_reserved_heading_and_no_title_of_code(forge: Forge) -> None:
