@@ -22,7 +22,7 @@ from forgekit.worktree.roots import find_root
 if TYPE_CHECKING:
     from forgekit.model.entities import Conflict, Entity
     from forgekit.sharing import Synced
-    from forgekit.upkeep.check import Findings
+    from forgekit.upkeep.check import CheckReport
     from forgekit.upkeep.doctor import Diagnosis
     from forgekit.upkeep.repair import Repair
 
@@ -83,7 +83,7 @@ def check(call: Call) -> int:
     return 1 if found.errors else 0
 
 
-def _print_check(found: Findings) -> None:
+def _print_check(found: CheckReport) -> None:
     for item in found.fixed:
         console.data(f"{item.path}: {item.message}")
     if found.outcome is not None and found.fixed:

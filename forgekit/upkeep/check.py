@@ -53,7 +53,7 @@ _OF_ITSELF = frozenset({"id-derivation", "edited-in-place", "archive-changed"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Findings:
+class CheckReport:
     """What a check found.
 
     Attributes:
@@ -86,7 +86,7 @@ class Move:
     committed: bool
 
 
-def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[str] = ()) -> Findings:
+def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[str] = ()) -> CheckReport:
     """Check the registry, or the files at some paths.
 
     Args:
@@ -143,7 +143,7 @@ def _findings(
     given: CheckInput,
     removed: Collection[str] = (),
     more: Iterable[Problem] = (),
-) -> Findings:
+) -> CheckReport:
     found = (each for problem in run_checks(registry, given) for each in _placed(forge, problem))
     problems = [*found, *more]
     problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
@@ -154,7 +154,7 @@ def _findings(
     problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
     looked_at = sum(1 for _ in given.subjects(registry))
     located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
-    return Findings(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
+    return CheckReport(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
 
 
 def _to_commit(problem: Problem) -> Problem:
@@ -177,7 +177,7 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
     return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
 
 
-def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions = COMMITTED) -> Findings:
+def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions = COMMITTED) -> CheckReport:
     """Fix what needs no person, in one commit, and check what is left.
 
     A decision edited in place becomes a revision, and a state changed in a file gets its time; both are
