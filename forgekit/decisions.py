@@ -181,10 +181,7 @@ def _unquoted(registry: Registry, decision: Decision) -> str:
 def supersede(
     forge: Forge, name: str, by: str, *, reason: str = "", options: WriteOptions = COMMITTED
 ) -> Written:
-    """Put another decision in a decision's place.
-
-    Raises TransitionError when either is out of force.
-    """
+    """Put another decision in a decision's place; raises TransitionError when either is out of force."""
     key, successor = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:

@@ -94,10 +94,7 @@ class Forge:
 
     @cached_property
     def settings(self) -> Settings:
-        """What the registry's owners chose.
-
-        Raises FormatError for settings that cannot be read.
-        """
+        """What the registry's owners chose; raises FormatError for settings that cannot be read."""
         return load_settings(self.root)
 
     @cached_property

@@ -117,10 +117,7 @@ class Store:
         return Repository(self.root)
 
     def load_at(self, revision: str) -> Registry:
-        """Read everything as a revision or date holds it.
-
-        Raises NotFoundError.
-        """
+        """Read everything as a revision or date holds it; raises NotFoundError."""
         repository = self.repository
         blobs = repository.blobs(repository.resolve(revision))
         named = {path: blob for path, blob in blobs.items() if files.entity_of_path(path) is not None}

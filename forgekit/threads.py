@@ -271,10 +271,7 @@ def thread_update(
 
 
 def thread_active(project_name: str | None = None, *, forge: Forge | None = None) -> list[dict[str, object]]:
-    """Return all open threads, most important first.
-
-    Raises NotFoundError for a project that is not known.
-    """
+    """Return all open threads, most important first; raises NotFoundError for a project that is not known."""
     from forgekit.insight.views import Derived
 
     forge = opened(forge)

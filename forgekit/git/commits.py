@@ -66,10 +66,7 @@ def build_commit(
 
 
 def store_blobs(repository: Repository, contents: Sequence[bytes]) -> None:
-    """Store bytes that no commit names, on disk before this returns.
-
-    Raises OSError, pygit2.GitError.
-    """
+    """Store bytes that no commit names, on disk before this returns; raises OSError, pygit2.GitError."""
     for data in contents:
         repository.raw.create_blob(data)
     if contents:

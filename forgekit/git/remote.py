@@ -274,10 +274,7 @@ def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterat
 
 
 def join(repository: Repository, ours: str, theirs: str) -> Joined:
-    """Join what a commit holds into another.
-
-    Raises RepositoryError when the two have no commit in common.
-    """
+    """Join what a commit holds into another; raises RepositoryError when the two have no commit in common."""
     if repository.holds(ours, theirs):
         base = repository.tree(ours)
     else:

@@ -182,10 +182,7 @@ class Repository(Program):
         return self.raw[blob].peel(pygit2.Blob).data
 
     def read_at(self, commit: str, path: str) -> bytes:
-        """Return the bytes of a file at a commit.
-
-        Raises NotFoundError.
-        """
+        """Return the bytes of a file at a commit; raises NotFoundError."""
         blob = self.blob_id(commit, path)
         if blob is None:
             raise NotFoundError("file", path, f"commit {commit[:12]} does not hold it")
@@ -252,10 +249,7 @@ class Repository(Program):
 
 
 def create(folder: Path) -> None:
-    """Make a folder a git repository with an empty branch.
-
-    Raises WriteError.
-    """
+    """Make a folder a git repository with an empty branch; raises WriteError."""
     try:
         pygit2.init_repository(str(folder))
     except (pygit2.GitError, OSError) as e:

@@ -581,10 +581,7 @@ def find(
 
 
 def resolve(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
-    """Return the one id that a name means.
-
-    Raises NotFoundError or AmbiguousError.
-    """
+    """Return the one id that a name means; raises NotFoundError or AmbiguousError."""
     found = find(db, name, kinds)
     if len(found) == 1:
         return found[0].id

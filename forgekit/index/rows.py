@@ -213,10 +213,7 @@ def entity_of(key: object, kind: object, fields: object, body: object, checksum:
 
 
 def checked_id(kind: object, entity: object) -> tuple[Kind, EntityId]:
-    """Return the kind and id in a row.
-
-    Raises DamageError.
-    """
+    """Return the kind and id in a row; raises DamageError."""
     try:
         found = Kind(kind)
     except ValueError as e:
@@ -227,10 +224,7 @@ def checked_id(kind: object, entity: object) -> tuple[Kind, EntityId]:
 
 
 def checked_text(value: object) -> str:
-    """Return the value of a text column.
-
-    Raises DamageError.
-    """
+    """Return the value of a text column; raises DamageError."""
     # Files with NUL are never indexed, so one here comes from a page of zeros.
     if not isinstance(value, str) or "\x00" in value:
         raise DamageError("text of another shape")

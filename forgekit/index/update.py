@@ -90,10 +90,7 @@ def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = 
 
 
 def problems(db: sqlite3.Connection) -> tuple[Problem, ...]:
-    """Return a Problem for each file that holds no entity, by path.
-
-    Raises DamageError.
-    """
+    """Return a Problem for each file that holds no entity, by path; raises DamageError."""
     from forgekit.model.problem import Problem
 
     texts = db.execute(

@@ -93,10 +93,7 @@ class Registry:
         return found if isinstance(found, kind) else None
 
     def expect(self, kind: type[E], entity: EntityId) -> E:
-        """Return the entity of an id and kind.
-
-        Raises NotFoundError.
-        """
+        """Return the entity of an id and kind; raises NotFoundError."""
         found = self.find(kind, entity)
         if found is None:
             raise NotFoundError(kind.kind.value, entity)

@@ -192,10 +192,7 @@ def read_prompts(folder: Path, name: str) -> tuple[str, str]:
 
 
 def read_header(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a safetensors file, each checked to lie inside it.
-
-    Raises FormatError.
-    """
+    """Return the tensors of a safetensors file, each checked to lie inside it; raises FormatError."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -349,10 +349,7 @@ class CrossEncoder:
         self._cls, self._sep = found
 
     def read(self, a: str, b: str) -> Reading:
-        """Read two texts in both orders.
-
-        Raises FormatError for weights that are no numbers.
-        """
+        """Read two texts in both orders; raises FormatError for weights that are no numbers."""
         left, right = tokenise(self._model, self._tokenizer, [a, b], self._most, marks=False)
         hidden, u, v, logits = self._forward([(left.ids, right.ids), (right.ids, left.ids)])
         with np.errstate(all="ignore"):

@@ -113,10 +113,7 @@ def _flow(value: Any) -> str:
 
 
 def loads(kind: Kind, text: str) -> Entity:
-    """Read one entity.
-
-    Raises FormatError with line and field.
-    """
+    """Read one entity; raises FormatError with line and field."""
     if kind is Kind.ARCHIVE:
         head, rest = frontmatter.split(text)
         fields, lines = frontmatter.load_fields(head.replace("\r\n", "\n"))

@@ -32,10 +32,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(cls: type[T], data: Any) -> T:
-    """Build a dataclass from what to_plain returned.
-
-    Raises ValueError.
-    """
+    """Build a dataclass from what to_plain returned; raises ValueError."""
     try:
         return typing.cast(T, _read(cls, data))
     except (KeyError, TypeError, AttributeError) as e:

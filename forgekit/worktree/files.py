@@ -36,10 +36,7 @@ def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
 
 
 def parse(path: str, data: bytes) -> tuple[Entity, str]:
-    """Read one entity from the bytes of its file.
-
-    Raises FormatError with the path.
-    """
+    """Read one entity from the bytes of its file; raises FormatError with the path."""
     from forgekit.text import codec
     from forgekit.text.frontmatter import decode
 
@@ -170,10 +167,7 @@ def _mode(folder: int, path: str, new: int) -> int:
 
 
 def place(root: Path, path: str, mark: str) -> os.stat_result:
-    """Move staged bytes into place.
-
-    Raises WriteError.
-    """
+    """Move staged bytes into place; raises WriteError."""
     name = _name(path)
     with _writing(path), _folder(root, path) as folder:
         os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -181,10 +175,7 @@ def place(root: Path, path: str, mark: str) -> os.stat_result:
 
 
 def remove(root: Path, path: str) -> None:
-    """Delete a file that may be missing.
-
-    Raises WriteError.
-    """
+    """Delete a file that may be missing; raises WriteError."""
     with _writing(path), contextlib.suppress(FileNotFoundError), _folder(root, path) as folder:
         os.unlink(_name(path), dir_fd=folder)
 

@@ -65,10 +65,7 @@ def find_root(start: Path, env: Mapping[str, str]) -> Path:
 
 
 def work_tree(root: Path) -> Path:
-    """Return the folder at or above `root` that holds `.git`.
-
-    Raises RepositoryError outside a work tree.
-    """
+    """Return the folder at or above `root` that holds `.git`; raises RepositoryError outside a work tree."""
     base = root.resolve()
     for folder in (base, *base.parents):
         if (folder / ".git").exists():
@@ -208,10 +205,7 @@ def _first_line(path: Path) -> str:
 
 
 def load_settings(root: Path) -> Settings:
-    """Read `forgekit.toml`.
-
-    Raises FormatError naming the line or the key at fault.
-    """
+    """Read `forgekit.toml`; raises FormatError naming the line or the key at fault."""
     return parse_settings(_text(root))
 
 
@@ -240,10 +234,7 @@ def _fault(message: str, line: int | None = None, field: str = "") -> FormatErro
 
 
 def parse_settings(text: str) -> Settings:
-    """Read the text of `forgekit.toml`.
-
-    Raises FormatError naming the line or the key at fault.
-    """
+    """Read the text of `forgekit.toml`; raises FormatError naming the line or the key at fault."""
     import tomllib
 
     from forgekit.model.settings import read_settings
