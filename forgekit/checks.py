@@ -40,7 +40,7 @@ from forgekit.model.graph import Graph, cycles, lineage_graph
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import EARLIER, UNSETTLED, added_sections, near_miss, parts, section
+from forgekit.model.rules import EARLIER, UNSETTLED, UNSETTLED_KEY, added_sections, near_miss, parts, section
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import find
 from forgekit.times import Instant
@@ -319,8 +319,8 @@ def unresolved_edits(registry: Registry, given: CheckInput) -> Iterator[Problem]
     """Find entities in which a merge kept what it could not choose between."""
     for entity in given.subjects(registry):
         if names := conflicting_edits.fields_in_conflict(entity):
-            key = conflicting_edits.KEY if entity.kind.quoted else ""
-            place = f"the key {key}" if key else f"the section {conflicting_edits.NAME!r}"
+            key = UNSETTLED_KEY if entity.kind.quoted else ""
+            place = f"the key {key}" if key else f"the section {UNSETTLED!r}"
             message = f"two clones changed {', '.join(names)} in different ways"
             fix = f"{place} holds what yielded: put the right text in its place, then delete {place}"
             yield finding(entity, "conflicting-edits", message, key, fix)

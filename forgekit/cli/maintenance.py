@@ -221,12 +221,13 @@ def _print_merged(found: Synced) -> None:
 
 
 def _print_unsettled(entities: Sequence[Entity]) -> None:
-    from forgekit.merge.conflicting_edits import HEADING, KEY
+    from forgekit.merge.conflicting_edits import HEADING
+    from forgekit.model.rules import UNSETTLED_KEY
 
     named = [f"{short_id(e.kind, e.id)} ({console.one_line(e.title)})" for e in entities[:_NAMED]]
     if more := len(entities) - len(named):
         named.append(f"{more:,} more")
-    places = " or ".join(sorted({f"`{KEY if e.kind.quoted else HEADING}`" for e in entities}))
+    places = " or ".join(sorted({f"`{UNSETTLED_KEY if e.kind.quoted else HEADING}`" for e in entities}))
     if named:
         console.data(
             f"next: put the right text in {', '.join(named)}, delete {places}, then `forgekit check`"

@@ -21,9 +21,7 @@ from forgekit.model.rules import UNSETTLED, UNSETTLED_KEY, one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
 from forgekit.text.frontmatter import load_fields
 
-NAME = UNSETTLED
-HEADING = f"## {NAME}"
-KEY = UNSETTLED_KEY
+HEADING = f"## {UNSETTLED}"
 PREAMBLE = "body"
 # Part of the file format: it is removed again when the entries are read.
 _WHY = (
@@ -121,7 +119,7 @@ def plain(name: str, value: Any) -> Any:
 
 def listed(entity: Entity | None) -> set[str]:
     """Return the entries in an entity's front matter."""
-    if entity is None or (value := entity.extra.get(KEY)) is None:
+    if entity is None or (value := entity.extra.get(UNSETTLED_KEY)) is None:
         return set()
     return {str(item) for item in value} if isinstance(value, list) else {str(value)}
 
@@ -130,11 +128,11 @@ def fields_in_conflict(entity: Entity) -> list[str]:
     """Return the names in the headings of an entity's entries, sorted."""
     if entity.kind.quoted:
         return sorted({name_of(entry) for entry in listed(entity)})
-    if NAME not in entity.body:  # as in most, of which no part is looked at
+    if UNSETTLED not in entity.body:  # as in most, of which no part is looked at
         return []
-    texts = [text for name, text in parts(entity.body) if name == NAME]
+    texts = [text for name, text in parts(entity.body) if name == UNSETTLED]
     names = {name_of(entry) for text in texts for entry in entries(text)}
-    return sorted(names or {NAME}) if texts else []
+    return sorted(names or {UNSETTLED}) if texts else []
 
 
 def unsettled(entity: Entity) -> str:
@@ -159,8 +157,8 @@ def _value(line: str, name: str) -> str:
 def split_entries(body: str) -> tuple[str, set[str]]:
     """Return a body without the section, and the section's entries."""
     pieces = parts(body)
-    found = {entry for name, text in pieces if name == NAME for entry in entries(text)}
-    return "".join(text for name, text in pieces if name != NAME).strip("\n"), found
+    found = {entry for name, text in pieces if name == UNSETTLED for entry in entries(text)}
+    return "".join(text for name, text in pieces if name != UNSETTLED).strip("\n"), found
 
 
 def put(body: str, chosen: Iterable[str]) -> str:
@@ -177,7 +175,7 @@ def sentence(kind: Kind, conflict: FieldConflict) -> str:
     name = conflict.field.removeprefix("## ")
     if kind.quoted and name == PREAMBLE:
         return "each side filed another text; one was kept, the other is in the history"
-    place = f"`{KEY}`" if kind.quoted else f"`{HEADING}`"
+    place = f"`{UNSETTLED_KEY}`" if kind.quoted else f"`{HEADING}`"
     winner, loser = shown(name, conflict.winner), shown(name, conflict.loser)
     return f"{name}: {winner} was kept; {loser} is under {place}"
 

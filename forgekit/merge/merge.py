@@ -20,7 +20,6 @@ from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import (
     HEADING,
-    KEY,
     PREAMBLE,
     FieldConflict,
     entries,
@@ -59,7 +58,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import parts, section
+from forgekit.model.rules import UNSETTLED_KEY, parts, section
 from forgekit.text import codec, edit, frontmatter
 from forgekit.text.secrets import redact
 from forgekit.times import UNKNOWN
@@ -404,8 +403,7 @@ def merge(base: E | None, ours: E | None, theirs: E | None) -> Merged[E]:
 
     Args:
         base: the state both come from; None where both sides made the entity.
-        ours: None where this side deleted it.
-        theirs: likewise.
+        ours, theirs: None where that side deleted it.
 
     Raises ValueError when they are not states of one entity.
     """
@@ -485,14 +483,14 @@ def _extra(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:
     """Merge unknown keys; a kind whose body is not ours to write in has its conflicting edits there."""
     maps = Sides._make({} if entity is None else dict(entity.extra) for entity in entities)
     for extra in maps:
-        extra.pop(KEY, None)
+        extra.pop(UNSETTLED_KEY, None)
     merged = keyed("", maps, ledger)
     if kind.quoted:
         noted = united(Sides._make(listed(entity) for entity in entities))
         if ledger.symmetric:
             noted |= {line_of(kind, found) for found in ledger.conflicts if found.field != "body"}
         if noted:
-            merged[KEY] = sorted(noted)
+            merged[UNSETTLED_KEY] = sorted(noted)
     return merged
 
 

@@ -16,8 +16,8 @@ from sample_entities import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, d
 from forgekit.errors import NoRegistryError
 from forgekit.hooks import pre_commit
 from forgekit.hooks.pre_commit import HOOKS
-from forgekit.merge.conflicting_edits import KEY
 from forgekit.model.entities import DecisionStatus, Entity, entity_path
+from forgekit.model.rules import UNSETTLED_KEY
 from forgekit.text.codec import dumps
 
 SOURCE = Path(__file__).parent.parent.parent
@@ -253,7 +253,7 @@ def test_an_archive_whose_hash_was_changed_along_with_its_text(run: Runner) -> N
 
 def test_the_other_of_two_texts_that_clones_filed_may_be_put_in_place(run: Runner) -> None:
     other = archive(A, body="other\n")
-    put(run.root, replace(ARCHIVE, extra={KEY: [f"content_sha256: {other.content_sha256}"]}))
+    put(run.root, replace(ARCHIVE, extra={UNSETTLED_KEY: [f"content_sha256: {other.content_sha256}"]}))
     git(run.root, "commit", "--quiet", "--all", "--message", "merge")
     [path] = put(run.root, other)
     git(run.root, "add", path)
