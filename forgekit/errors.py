@@ -215,7 +215,7 @@ class WriteError(StoreError):
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"cannot write {path}: {reason}; nothing was recorded{_room(reason)}")
+        super().__init__(f"cannot write {path}: {reason}; nothing was recorded{_disk_advice(reason)}")
 
 
 class UnsureError(StoreError):
@@ -224,11 +224,11 @@ class UnsureError(StoreError):
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(
             f"cannot finish {path}: {reason}; "
-            f"it may have been applied; run this again, nothing is recorded twice{_room(reason)}"
+            f"it may have been applied; run this again, nothing is recorded twice{_disk_advice(reason)}"
         )
 
 
-def _room(reason: str) -> str:
+def _disk_advice(reason: str) -> str:
     """Return what to do about a full disk; "" for another reason."""
     full = "No space left on device" in reason
     return "; `git gc --prune=now` in the registry may free some space" if full else ""

@@ -105,7 +105,7 @@ def findings_of(
             limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
             if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
                 update_vectors(forge, vectors, limit=0, only=active)
-                limit = None if vectors.lacking(active) <= _FEW_TEXTS else limit
+                limit = None if vectors.missing_count(active) <= _FEW_TEXTS else limit
             update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
@@ -117,7 +117,7 @@ def findings_of(
                 known_only = _Judging(judge, cache, vectors, 0)
                 judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
             if name:
-                made_for = part if vectors.lacking(active) else state
+                made_for = part if vectors.missing_count(active) else state
                 summary = json.dumps([made_for, *pairs.counts(None), pairs.flagged])
                 cache.put({name + SUMMARY: summary.encode()})
                 read = ((a, b, _read(judgement)) for a, b, _, judgement in pairs.flagged)

@@ -477,7 +477,7 @@ def status(forge: Forge) -> Status:
         stale=len(old),
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
-        needs_revalidation=len(forge.catalogue.unfounded()),
+        needs_revalidation=len(forge.catalogue.needing_revalidation()),
         unsettled=[short_id(entity.kind, entity.id) for entity in forge.unsettled()],
         waiting_candidates=waiting.total(),
         uncommitted=uncommitted(forge),

@@ -40,8 +40,7 @@ from forgekit.model.entities import (
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import UNSETTLED, added_sections, section
-from forgekit.search import Scored, search
-from forgekit.search import SearchResult as Ranked
+from forgekit.search import Scored, SearchResult, search
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
 from forgekit.threads import active
@@ -185,7 +184,7 @@ _MOST = 8
 _UNSURE = "Nothing in the registry is clearly about this; the nearest are:"
 
 
-def _searched(given: AnswerContext, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
+def _searched(given: AnswerContext, subject: str, kinds: tuple[Kind, ...] | None = None) -> SearchResult:
     found = search(given.forge, subject, kinds=kinds, project=given.project, limit=_MOST)
     given.notices.extend({found.notice}.difference(("", *given.notices)))
     return found

@@ -153,7 +153,7 @@ class Catalogue:
     active_blobs = _asked(queries.active_blobs)
     active_decisions = _asked(queries.active_decisions)
     open_threads = _asked(queries.open_threads)
-    unfounded = _asked(queries.unfounded)
+    needing_revalidation = _asked(queries.needing_revalidation)
     counts = _asked(queries.counts)
     governed = _asked(queries.governed)
     titles = _asked(queries.titles)

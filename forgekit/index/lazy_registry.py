@@ -126,9 +126,9 @@ class PartialRegistry(Registry):
         """Return what each open thread is sorted by, in time order."""
         return self._catalogue(Kind.THREAD).open_threads(project)
 
-    def unfounded(self) -> list[Decision]:
+    def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""
-        return self.of_ids(Decision, map(EntityId, self._catalogue(Kind.DECISION).unfounded()))
+        return self.of_ids(Decision, map(EntityId, self._catalogue(Kind.DECISION).needing_revalidation()))
 
     def counts(self) -> Counts:
         """Return how many entities there are by kind, status and project."""

@@ -446,7 +446,7 @@ def _active(
         raise DamageError(str(e)) from e
 
 
-def unfounded(db: sqlite3.Connection) -> list[str]:
+def needing_revalidation(db: sqlite3.Connection) -> list[str]:
     """Return the active decisions that rest on one that has ended, directly or through other active ones."""
     query = """
         WITH RECURSIVE moved AS (
@@ -572,8 +572,6 @@ def find(
     ends with the name.
 
     Args:
-        name: any text.
-        kinds: None for all.
         bare: whether a part of an id counts without the prefix of its kind; in a sentence it may be a word.
     """
     found = _matches(db, _exact(db, name), kinds)

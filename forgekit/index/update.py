@@ -262,7 +262,7 @@ def _stray(folder: str, entry: FileEntry, twin: str | None) -> dict[str, str]:
         other = twin or folded(entry.name)
         code, message = "twin", f"differs from {other} in case or Unicode form only"
         fix = "move it elsewhere or delete it"
-    elif is_gits(entry.name):
+    elif is_git_name(entry.name):
         code, message = "stray-file", "has a name that git gives a meaning to, which harms a registry"
         fix = "delete it"
     else:
@@ -347,7 +347,7 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", plain).casefold()
 
 
-def is_gits(name: str) -> bool:
+def is_git_name(name: str) -> bool:
     """Say whether git reads a file of this name, or some file system takes it for one that git reads."""
     return name != ".gitkeep" and folded(name).startswith(".git")
 
@@ -421,7 +421,7 @@ def _listing(folder: str) -> Listing:
         with os.scandir(handle) as entries:
             for item in entries:
                 name = item.name
-                if name[0] == "." and not is_gits(name):
+                if name[0] == "." and not is_git_name(name):
                     continue
                 if item.is_dir(follow_symlinks=False):
                     out.append((name, stat.S_IFDIR, 0, 0, 0, 0))

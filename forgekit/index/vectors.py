@@ -273,7 +273,7 @@ class Vectors:
         rows = np.array(_rows(index.keys, keys), np.int64)
         return clusters(keys, near, cosines, index.vectors(rows))
 
-    def carry(self, same: Mapping[str, str]) -> None:
+    def copy(self, same: Mapping[str, str]) -> None:
         """Give the hashes of new texts the vectors that they have under former hashes: new -> former."""
         with self._cache() as cache:
             known = cache.get(set(same.values()))
@@ -288,7 +288,7 @@ class Vectors:
         found = (index.vectors(each) if len(each) == 2 else None for each in rows)
         return [None if both is None else float(both[0] @ both[1]) for both in found]
 
-    def lacking(self, keys: Collection[str]) -> int:
+    def missing_count(self, keys: Collection[str]) -> int:
         """Return of how many keys the index has no vector."""
         return len(keys) - len(_rows_of(self._current(), keys))
 

@@ -304,11 +304,11 @@ def needs_revalidation(registry: Registry) -> list[Revalidation]:
     out: list[Revalidation] = []
     seen: set[EntityId] = set()
     todo: list[Revalidation] = []
-    unfounded = registry.unfounded()
-    bases = registry.of_ids(Decision, (base for decision in unfounded for base in decision.dependencies))
+    resting = registry.needing_revalidation()
+    bases = registry.of_ids(Decision, (base for decision in resting for base in decision.dependencies))
     ended = {base.id: base for base in bases if base.status.ended}
     after: dict[EntityId, list[Decision]] = defaultdict(list)
-    for decision in unfounded:
+    for decision in resting:
         for dependency in dict.fromkeys(decision.dependencies):
             after[dependency].append(decision)
             if (broken := ended.get(dependency)) is not None:

@@ -560,9 +560,7 @@ class Candidate(Record):
 
     quote = _Section("Quote")  # the words of the conversation
     rationale = _Section("Rationale")  # the reason given near the quote
-    context = _Section(
-        "Context"
-    )  # what the agent that proposed it tells, or the end of the turn that a few words answer
+    context = _Section("Context")  # the words of its agent, or the end of the turn that a few words answer
 
     @property
     def quoted(self) -> str:

@@ -129,7 +129,7 @@ class Registry:
         """Return what each open thread is sorted by, in time order."""
         return self.with_status(Thread, "open", project)
 
-    def unfounded(self) -> list[Decision]:
+    def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""
         active, found = self.with_status(Decision, "active"), set()
         moved = {d.id for d in self.of_kind(Decision) if d.status.ended}

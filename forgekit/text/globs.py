@@ -22,12 +22,7 @@ def _names(pattern: str) -> tuple[str, ...]:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Say whether a pattern covers a file.
-
-    Args:
-        pattern: `/`-separated, relative to the top of the repository.
-        path: likewise.
-    """
+    """Say whether a pattern covers a file, both relative to the top of the repository."""
     return _covers(_names(pattern), path.split("/"))
 
 

@@ -143,9 +143,7 @@ def diagnose(root: Path) -> list[Diagnosis]:
 
 
 def _of_problem(problem: Problem) -> Diagnosis:
-    place = ":".join(str(part) for part in (problem.path, problem.line) if part)
-    message = ": ".join(part for part in (place, problem.field, problem.message) if part)
-    return Diagnosis(problem.code, message, problem.fix, problem.path)
+    return Diagnosis(problem.code, str(replace(problem, fix="")), problem.fix, problem.path)
 
 
 def _git(root: Path) -> Iterator[Diagnosis]:

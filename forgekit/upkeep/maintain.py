@@ -312,7 +312,7 @@ def _commit(
             forge.catalogue.refresh()
             now = dict(forge.catalogue.contents())
             changed = (entity.id for entity in outcome.change.writes if not isinstance(entity, Topic))
-            forge.vectors.carry({now[key]: blobs[key] for key in changed if key in now and key in blobs})
+            forge.vectors.copy({now[key]: blobs[key] for key in changed if key in now and key in blobs})
 
 
 def _digest(distiller: Distiller, topic: Topic, essences: str, report: Maintained) -> str:
