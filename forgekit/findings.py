@@ -187,7 +187,7 @@ def judged_texts(
     forge: Forge,
     own: Mapping[EntityId, Statement],
     others: Mapping[EntityId, Statement],
-    wait_ms: int | None = None,
+    wait_ms: int | None,
 ) -> list[tuple[EntityId, EntityId, Judgement]]:
     """Return the pairs of texts with a level, and their judgements; none where there is no judge.
 
@@ -225,7 +225,7 @@ def judged_texts(
         return [(*sides, judged) for sides, _, judged in found if judged.level is not Level.NONE]
 
 
-def of_text(forge: Forge, text: str, alternatives: Iterable[str] = ()) -> list[tuple[Decision, Judgement]]:
+def of_text(forge: Forge, text: str, alternatives: Iterable[str]) -> list[tuple[Decision, Judgement]]:
     """Return the active decisions that a text, which is none yet, cannot be followed with; it never fails."""
     from forgekit.models.encoder import Missing
 

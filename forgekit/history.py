@@ -33,7 +33,7 @@ class Provenance:
     commit: Commit | None
 
 
-def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str | None = None) -> Provenance:
+def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str | None) -> Provenance:
     """Return where an entity came from.
 
     Args:

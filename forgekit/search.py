@@ -348,7 +348,7 @@ def _vectors(forge: Forge) -> Vectors:
 
 
 def _lexical(
-    hits: Sequence[Hit], replaced: Mapping[EntityId, EntityId], limit: int, notice: str = ""
+    hits: Sequence[Hit], replaced: Mapping[EntityId, EntityId], limit: int, notice: str
 ) -> SearchResult:
     places = iter(range(1, len(hits) + 1))
     chosen = in_force_first(hits, replaced)[: max(limit, 0)]

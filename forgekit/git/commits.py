@@ -77,7 +77,7 @@ def write_tree(
     repository: Repository,
     base: pygit2.Tree | None,
     files: Mapping[str, bytes | None],
-    executable: Collection[str] = (),
+    executable: Collection[str],
 ) -> pygit2.Oid:
     """Store a tree: another one, and exactly these files; an existing file keeps its mode.
 

@@ -40,7 +40,7 @@ _WORDS = re.compile(r"[^\W_][\w-]*")
 _BREAK = re.compile(r"[^\w\s-]+")
 
 
-def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) -> list[str]:
+def candidates(sentences: Iterable[str], text: str) -> list[str]:
     """Return what an essence may be made of: whole sentences that fit, else the text's first words.
 
     Args:
@@ -48,10 +48,10 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
     """
     plain = (_LINK.sub(lambda m: m[1] or m[2] or "", each).replace("`", "") for each in sentences)
     every = list(dict.fromkeys(" ".join(each.split()) for each in plain))
-    whole = [each for each in every if _is_informative(each) and len(each) <= limit]
+    whole = [each for each in every if _is_informative(each) and len(each) <= ESSENCE_LIMIT]
     if not whole:
         rest = " ".join(every) or " ".join(_LINK.sub(lambda m: m[1] or m[2] or "", text).split())
-        whole = [brief(rest, limit)[:limit]] if rest else []
+        whole = [brief(rest, ESSENCE_LIMIT)[:ESSENCE_LIMIT]] if rest else []
     return whole[:SENTENCES]
 
 
@@ -135,9 +135,7 @@ class Fidelity(Enum):
     SKELETON = "skeleton"  # title and theme
 
 
-def fidelity(
-    note: Note, topics: Collection[TopicStatus], now: Instant, opened: Instant | None = None
-) -> Fidelity:
+def fidelity(note: Note, topics: Collection[TopicStatus], now: Instant, opened: Instant | None) -> Fidelity:
     """Return how much of a note is shown.
 
     Args:

@@ -135,12 +135,9 @@ def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.en
     )
 
 
-def find_default(cache: Path, env: Mapping[str, str] = os.environ) -> BertModel | Missing:
-    """Return the files of the default model, whatever a registry's settings name; loads no library.
-
-    Arguments as of `find_encoder`.
-    """
-    found = default_folders(env)
+def find_default(cache: Path) -> BertModel | Missing:
+    """Return the files of the default model, whatever a registry's settings name; loads no library."""
+    found = default_folders()
     if not found:
         return Missing(reason="no embedding model is installed", hint=INSTALL)
     try:
@@ -149,7 +146,7 @@ def find_default(cache: Path, env: Mapping[str, str] = os.environ) -> BertModel 
         return Missing(reason=f"{found[0]} holds another model: {e}", hint=f"fetch it again: {INSTALL}")
 
 
-def models_folder(env: Mapping[str, str] = os.environ) -> Path:
+def models_folder(env: Mapping[str, str]) -> Path:
     """Return the folder of the models that `forgekit model install` fetches."""
     data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME") or "~").expanduser() / ".local" / "share")
     return data.expanduser() / "forgekit" / "models"

@@ -207,7 +207,7 @@ class Located(dict[str, Any]):
         self.line = line
 
 
-def load_yaml(text: str, first_line: int = 1) -> list[Any]:
+def load_yaml(text: str, first_line: int) -> list[Any]:
     """Read each YAML document of a text into text, lists and Located mappings, by the rules above.
 
     Args:
