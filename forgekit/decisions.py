@@ -342,14 +342,16 @@ def decision_stale(
     Args:
         max_tier: only decisions of this tier or below; None for all.
     """
-    from forgekit.insight.staleness import stale
+    from forgekit.insight.staleness import stale_by
     from forgekit.insight.views import Derived
+    from forgekit.model.settings import Settings
 
     forge = opened(forge)
     registry = forge.registry()
     derived = Derived(registry)
     project = forge.known_project(project_name, registry).id if project_name else None
-    found = stale(registry, forge.now(), days=days, hops=hops, max_tier=max_tier, project=project)
+    limits = Settings(stale_days=days, stale_hops=hops, stale_max_tier=max_tier)
+    found = stale_by(limits, registry, forge.now(), project=project)
     return [derived.view(item.decision) for item in found]
 
 

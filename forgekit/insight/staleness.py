@@ -29,8 +29,6 @@ from forgekit.model.settings import Settings
 from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
 
-DAYS = 30
-HOPS = 3
 UNKNOWN_TIER = 0.5
 """Where nobody gave a tier: heuristic."""
 
@@ -236,49 +234,32 @@ class Ages:
         return far
 
 
-def stale(
+def stale_by(
+    limits: Settings,
     registry: Registry,
     now: Instant,
     *,
-    days: int = DAYS,
-    hops: int = HOPS,
-    max_tier: float | None = None,
     project: EntityId | None = None,
     among: Collection[EntityId] | None = None,
 ) -> Staleness:
-    """Find the active decisions that nobody validated for `days` days or `hops` hops.
-
-    Args:
-        max_tier: only decisions of this tier or below; where nobody gave one, 0.5 counts.
-    """
+    """Find the active decisions that nobody validated for some days or hops; no tier counts as 0.5."""
+    most = limits.stale_max_tier
     ages = Ages(registry)
     found = []
     active = [each for each in registry.active_decisions(project) if among is None or each.id in among]
     for decision in active:
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
-        if max_tier is not None and tier > max_tier:
+        if most is not None and tier > most:
             continue
         age = ages.age(decision)
         since = max(now - age.last_validated, 0) // DAY_MS
-        reasons = [Reason.DAYS] * (since >= days) + [Reason.HOPS] * (age.hops >= hops)
+        reasons = [Reason.DAYS] * (since >= limits.stale_days)
+        reasons += [Reason.HOPS] * (age.hops >= limits.stale_hops)
         if reasons:
             aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
             found.append(StaleEntry(*aged))
     found.sort(key=lambda aged: (aged.last_validated, aged.id))
     return Staleness(registry, tuple(found), len(active))
-
-
-def stale_by(
-    settings: Settings,
-    registry: Registry,
-    now: Instant,
-    *,
-    project: EntityId | None = None,
-    among: Collection[EntityId] | None = None,
-) -> Staleness:
-    """Find the stale decisions by the limits of the settings; arguments as of `stale`."""
-    days, hops, most = settings.stale_days, settings.stale_hops, settings.stale_max_tier
-    return stale(registry, now, days=days, hops=hops, max_tier=most, project=project, among=among)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -20,7 +20,7 @@ from forgekit.index.catalogue import Catalogue
 from forgekit.index.judged_pairs import JudgedPairs
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.insight.project_state import project_state
-from forgekit.insight.staleness import Ages, needs_revalidation, stale
+from forgekit.insight.staleness import Ages, needs_revalidation, stale_by
 from forgekit.model.entities import (
     Compression,
     CompressionMode,
@@ -129,7 +129,8 @@ def answers(registry: Registry) -> list[object]:
     for project in (None, sample.P, OTHER.id):
         found += [open_threads(registry, project), registry.with_status(Decision, "superseded", project)]
         for days, hops, tier in ((30, 3, None), (1, 1, 0.5), (99, 2, 0.7)):
-            old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
+            limits = Settings(stale_days=days, stale_hops=hops, stale_max_tier=tier)
+            old = stale_by(limits, registry, NOW, project=project)
             found.append((list(old), old.active, old.share))
     limits = Settings(stale_days=30, stale_hops=2, stale_max_tier=0.7)
     for project in (sample.P, OTHER.id):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sample_entities import (
     LOSSLESS,
@@ -23,10 +24,11 @@ from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Ages,
     Reason,
+    Staleness,
     blocked_from_carrying,
     needs_revalidation,
     open_conflicts,
-    stale,
+    stale_by,
 )
 from forgekit.model.entities import (
     Compression,
@@ -37,6 +39,13 @@ from forgekit.model.entities import (
     Entity,
 )
 from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings
+from forgekit.times import Instant
+
+
+def stale(registry: Registry, now: Instant, project: EntityId | None = None, **limits: float) -> Staleness:
+    settings: Any = {f"stale_{name}": value for name, value in limits.items()}
+    return stale_by(Settings(**settings), registry, now, project=project)
 
 
 def hops(d: Decision, *entities: Entity) -> int:
