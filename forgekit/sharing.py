@@ -114,19 +114,6 @@ class Synced:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
-    """The merge of one commit.
-
-    Attributes:
-        commit: the tip that holds both.
-        joined: what differs from our files.
-    """
-
-    commit: str
-    joined: Joined = field(default_factory=Joined)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MergedSides:
     """What each side of a merge did.
 
@@ -355,24 +342,21 @@ def _merge(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
         ours = repository.tip()
         if ours is None:
             raise RepositoryError("there is no commit here yet; `git pull` first, or clone the registry")
-        plan = bring_together(repository, ours, theirs)
-        return Change(
-            files=plan.joined.files,
-            commit=plan.commit,
-            subject=_SUBJECT,
-            result=plan,
-        )
+        commit, joined = bring_together(repository, ours, theirs)
+        return Change(files=joined.files, commit=commit, subject=_SUBJECT, result=joined)
 
     return forge.store.commit(decide, dry_run=dry_run)
 
 
-def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
-    """Store a commit that holds what two hold, where neither holds the other; no branch names it yet.
+def bring_together(repository: Repository, ours: str, theirs: str) -> tuple[str, Joined]:
+    """Return a commit that holds what two hold, made where neither does, and what it changes of ours.
+
+    No branch names it yet.
 
     Raises RepositoryError where a person has to merge.
     """
     if repository.holds(theirs, ours):
-        return Plan(commit=ours)
+        return ours, Joined()
     joined = join(repository, ours, theirs)
     if joined.refused:
         named = "; ".join(f"{path} {why}" for path, why in sorted(joined.refused.items()))
@@ -381,11 +365,11 @@ def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
             "and sync again"
         )
     if repository.holds(ours, theirs):
-        return Plan(commit=theirs, joined=joined)
+        return theirs, joined
     commit = build_commit(
         repository, ours, joined.files, _SUBJECT, [_OP], merged=theirs, executable=joined.executable
     )
-    return Plan(commit=commit, joined=joined)
+    return commit, joined
 
 
 def refold(forge: Forge, sides: MergedSides) -> Outcome:
@@ -503,7 +487,7 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
     results = [outcome.change.result for outcome in outcomes]
     folds = [result for result in results if isinstance(result, Refolded)]
     explained = {path: names for fold in folds for path, names in fold.explained.items()}
-    merged = [(p, f) for plan in results if isinstance(plan, Plan) for p, f in plan.joined.merged.items()]
+    merged = [(p, f) for each in results if isinstance(each, Joined) for p, f in each.merged.items()]
     found = [(p, one) for p, f in merged for one in f.conflicts if one.field not in explained.get(p, ())]
     found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
     rivals = {key: one for fold in folds for key, one in fold.rivals.items()}

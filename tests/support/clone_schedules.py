@@ -159,15 +159,15 @@ class World:
             edit.covered = edit.covered or (edit.path == path and edit.value not in chosen)
 
     def share(self, clone: Clone) -> None:
-        clone.tip = self.hub = bring_together(self.repository, clone.tip, self.hub).commit
+        clone.tip = self.hub = bring_together(self.repository, clone.tip, self.hub)[0]
         clone.known |= self.hub_known
         self.hub_known = set(clone.known)
 
     def meet(self, clone: Clone, other: Clone) -> None:
         """Merge each other's work at the same time: the merges cross."""
         mine, yours = clone.tip, other.tip
-        clone.tip = bring_together(self.repository, mine, yours).commit
-        other.tip = bring_together(self.repository, yours, mine).commit
+        clone.tip = bring_together(self.repository, mine, yours)[0]
+        other.tip = bring_together(self.repository, yours, mine)[0]
         clone.known |= other.known
         other.known |= clone.known
 

@@ -155,7 +155,7 @@ def test_crossed_merges_have_one_result(root: Path) -> None:
     sides(root, edited(tags=("ours",), epistemic_tier=0.2), edited(tags=("theirs",), epistemic_tier=0.4))
     repository = Repository(root)
     ours, theirs = (repository.resolve(name) for name in ("main", "side"))
-    crossed = [bring_together(repository, *pair).commit for pair in ((ours, theirs), (theirs, ours))]
+    crossed = [bring_together(repository, *pair)[0] for pair in ((ours, theirs), (theirs, ours))]
     tips = []
     for number, start in enumerate(crossed):
         git(root, "checkout", "--quiet", "-B", f"crossed{number}", start)
@@ -163,7 +163,7 @@ def test_crossed_merges_have_one_result(root: Path) -> None:
         assert isinstance(entity, Decision)
         commit(root, replace(entity, tags=(*entity.tags, f"later{number}")))
         tips.append(repository.resolve("HEAD"))
-    together = bring_together(repository, *tips).commit
+    together = bring_together(repository, *tips)[0]
     git(root, "checkout", "--quiet", "--detach", tips[0])
     git(root, "merge", "--quiet", "--no-edit", tips[1])
     assert git(root, "rev-parse", "HEAD^{tree}") == git(root, "rev-parse", f"{together}^{{tree}}")

@@ -182,8 +182,8 @@ class Registry(RuleBasedStateMachine):
         assert ours is not None
         common = repository.raw.merge_base(ours, theirs)
         base = self.at(str(common))
-        plan = bring_together(repository, ours, theirs)
-        change = Change(files=plan.joined.files, commit=plan.commit, subject="merge")
+        commit, joined = bring_together(repository, ours, theirs)
+        change = Change(files=joined.files, commit=commit, subject="merge")
         self.forge.store.commit(lambda: change)
         expected: Model = {}
         for path in {*self.model, *self.branches[name]}:

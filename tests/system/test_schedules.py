@@ -74,7 +74,7 @@ def test_the_order_of_merging_does_not_matter(
         for order in permutations(tips):
             tip = order[0]
             for other in order[1:]:
-                tip = bring_together(repository, tip, other).commit
+                tip = bring_together(repository, tip, other)[0]
             trees.add(str(repository.raw[tip].peel(pygit2.Tree).id))
         assert len(trees) == 1, f"schedule {number}"
     guarantee("G9", "3 clones merged in each of 6 orders", f"{total} times, 1 tree each")
