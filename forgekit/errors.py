@@ -119,7 +119,7 @@ class SecretError(ForgeError):
         name: its fingerprint.
 
     Attributes:
-        found: the message without how to write the secret all the same.
+        found: the message without how to write the secret nevertheless.
     """
 
     def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Identifiers: names that two machines derive alike from what was said and when.
+"""Identifiers: names that two machines derive alike from a text and its time.
 
 Every id is a UUIDv8 (RFC 9562, section 5.8): 48 bits of milliseconds, then the first bits of
 SHA-256(namespace bytes || ms as 8 bytes, big-endian). Content is folded into the namespace with

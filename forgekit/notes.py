@@ -51,7 +51,7 @@ _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 """What a terminal obeys and nobody reads."""
 _INGESTED = ("Forgekit-Op", "ingest notes")
 _FRONT_MATTER = "front_matter"
-"""The key of a note's file that holds what else the front matter of its source said."""
+"""The key of a note's file that holds the other keys of its source's front matter."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

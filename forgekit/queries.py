@@ -107,7 +107,7 @@ class StaleReport(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
-    """Where a registry stands; counts are in the order in which they are shown.
+    """The state of a registry; counts are in the order in which they are shown.
 
     Attributes:
         projects: their names, with what is in force and what waits.
@@ -437,7 +437,7 @@ def stale_decisions(
 
 @reading
 def status(forge: Forge) -> Status:
-    """Say where the registry stands."""
+    """Return the state of the registry."""
     from forgekit.findings import findings_of
     from forgekit.history import uncommitted
     from forgekit.insight.staleness import conflict_state, open_conflicts, stale_by

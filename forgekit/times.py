@@ -15,7 +15,7 @@ Instant = NewType("Instant", int)
 """Milliseconds since 1970-01-01T00:00:00Z, 0 .. 253402300799999 (the end of year 9999)."""
 
 UNKNOWN = Instant(0)
-"""Stands for a time that nobody said; it sorts before all others, and nothing was said in 1970."""
+"""An unknown time; it sorts before all others, and no record is of 1970."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253_402_300_799_999
 DAY_MS = 86_400_000
@@ -89,7 +89,7 @@ def format_instant(moment: Instant) -> str:
 
 
 def format_date(moment: Instant) -> str:
-    """Write the day alone, such as `2023-11-14`; `no date` where nobody said it."""
+    """Write the day alone, such as `2023-11-14`; `no date` where it is unknown."""
     return "no date" if moment == UNKNOWN else format_instant(moment)[:10]
 
 

@@ -92,7 +92,7 @@ class Program:
         except RepositoryError:
             from forgekit.git.repository import Repository
 
-            if Repository(self.root).tip() is not None:  # which says it better for one that cannot be served
+            if Repository(self.root).tip() is not None:  # which explains one that cannot be served
                 raise
             return []
         values = output.decode("utf-8", "replace").split("\0")
@@ -134,7 +134,7 @@ class Program:
     def pack(self) -> None:
         """Let git pack the objects that came singly, in the background, where it finds them too many.
 
-        Git does so behind its own commits; libgit2 never does. One folder of 256 tells how many there are.
+        Git does so behind its own commits; libgit2 never does. One folder of 256 shows how many there are.
         """
         with contextlib.suppress(OSError, RepositoryError):  # what was committed stays so
             if sum(1 for _ in (self.common_dir / "objects" / "17").iterdir()) > _LOOSE:

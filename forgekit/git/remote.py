@@ -218,7 +218,7 @@ def revisions(
     """Yield the decisions that commits of forgekit revised, and the revision that each commit added.
 
     Args:
-        without: commits of which, and of whose ancestors, nothing is told.
+        without: commits that are left out, with their ancestors.
     """
     for commit in _history(repository, tip, without):
         lines = commit.raw_message.decode("utf-8", "replace").splitlines()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from forgekit.ids import EntityId
 
 Flagged = tuple[EntityId, EntityId, float, Any]
-"""Both sides of a pair, their cosine, what the judge says."""
+"""Both sides of a pair, their cosine, the judgement."""
 
 
 class JudgedPairs:
@@ -105,7 +105,7 @@ class JudgedPairs:
         return np.asarray(member[pairs // size] | member[pairs % size], np.bool_)
 
     def add(self, judged: Iterable[tuple[EntityId, EntityId]], flagged: Iterable[Flagged]) -> None:
-        """Note pairs as judged, and what was said of those that matter."""
+        """Note pairs as judged, and the judgements of those that matter."""
         numbers = [self._place[a] * len(self._ids) + self._place[b] for a, b in judged]
         self._judged = np.sort(np.concatenate([self._judged, np.array(numbers, np.int64)]))
         self.flagged += flagged

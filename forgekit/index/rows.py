@@ -157,7 +157,7 @@ def _put_active(db: sqlite3.Connection, row: int, entity: Decision | Thread, **p
 def _put_decision_words(db: sqlite3.Connection, row: int, decision: Decision) -> None:
     """Write the words of an active decision and of what it rejected.
 
-    With those of its own text stands its project, if the blocks of other projects may show it.
+    Those of its own text name its project, if the blocks of other projects may show it.
     """
     project = None if decision.speculative else decision.project_uuid
     terms = dict.fromkeys(words(" ".join(decision.alternatives_rejected)))

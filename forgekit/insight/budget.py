@@ -70,7 +70,7 @@ class BlockRow(NamedTuple):
 
     Attributes:
         renditions: the same in ever fewer words, each one line.
-        group: rows of the same group stand together under this line.
+        group: the line above all rows of the group.
         beside: what the machine block adds for a row that is shown.
         score: among sections of one rank, rows with a greater one are filled first.
         worth: as of `allocate`.

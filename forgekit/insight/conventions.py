@@ -331,7 +331,7 @@ def scopes_overlap(one: Convention, other: Convention) -> bool:
 def contradicted(
     found: Iterable[Life], against: Mapping[EntityId, Collection[EntityId]]
 ) -> dict[EntityId, Life]:
-    """Return the conventions that one contradicts which was stated later and stays.
+    """Return the conventions that are contradicted by one stated later, which stays.
 
     Args:
         found: that are in force.

@@ -308,7 +308,7 @@ class Labels:
             if number >= least and len(phrase) > 2 and (" " in phrase or weight[phrase] > number)
         }
         best: list[str] = []
-        begun: set[str] = set()  # of words, so that no word stands beside its plural
+        begun: set[str] = set()  # of words, so that no word is named beside its plural
         for phrase, score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
             begins = {word[:5] for word in phrase.split()}
             if 2 * score >= scores[best[0] if best else phrase] and begun.isdisjoint(begins):

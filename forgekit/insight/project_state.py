@@ -34,7 +34,7 @@ from forgekit.times import Instant, format_date
 if TYPE_CHECKING:
     from forgekit.model.archive_record import ArchiveText
 
-_COMMON = 100  # decisions of other projects up to which a word of theirs tells something
+_COMMON = 100  # decisions of other projects up to which a word that they share is a sign
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -35,7 +35,7 @@ class Command(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A command and what it is about; "" where that is everything, or since when where nobody said it."""
+    """A command and what it is about; "" where that is everything, or since when where that is not given."""
 
     command: Command
     subject: str

@@ -343,7 +343,7 @@ def open_conflicts(registry: Registry) -> list[Conflict]:
 
 
 def scopes(registry: Registry) -> Mapping[EntityId, str]:
-    """Return what a person said on the scope of each decision that a verdict keeps beside another one."""
+    """Return the scope of each decision that a verdict keeps beside another one, in a person's words."""
     found: dict[EntityId, list[str]] = defaultdict(list)
     for conflict in registry.conflicts:
         if conflict_state(registry, conflict) == ConflictStatus.SCOPED.value:
@@ -361,7 +361,7 @@ IN_CONFLICT, MAYBE_IN_CONFLICT = " [IN AN OPEN CONFLICT]", " [POSSIBLY IN CONFLI
 
 
 def conflict_marks(registry: Registry, findings: Findings) -> Mapping[EntityId, str]:
-    """Return what stands behind a decision that is in an open conflict, or that may be in one."""
+    """Return the marks of the decisions that are in an open conflict, or that may be in one."""
     maybe = {side: MAYBE_IN_CONFLICT for finding in findings.possible for side in finding.sides}
     return maybe | dict.fromkeys(blocked_from_carrying(registry, findings), IN_CONFLICT)
 

@@ -36,7 +36,7 @@ _SUCCESSOR, _WHERE = "### superseded_by\n", "### revised_in\n"
 def recorded(
     old: Decision, get: Callable[[EntityId], Entity | None]
 ) -> tuple[Decision, list[Conflict], list[Decision]]:
-    """Return a decision without the successors among its conflicting edits, and what they come to.
+    """Return a decision without the successors among its conflicting edits, and what follows from them.
 
     Args:
         old: as it was merged.

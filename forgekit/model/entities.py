@@ -155,7 +155,7 @@ class Conversation(Record):
         continues: tags and ids that its first messages name or paste: what it was begun from.
         brought: local ids of the records that came with them.
         archived_as: tags of the archives that were written in it.
-        essence: what it comes to, in one or two sentences; `essence_of` and `essence_by` as of a note.
+        essence: its outcome, in one or two sentences; `essence_of` and `essence_by` as of a note.
     """
 
     kind = Kind.CONVERSATION
@@ -421,7 +421,7 @@ class Lineage(Record):
     compressions: tuple[Compression, ...] = key(COMPRESSIONS, default=(), entry=COMPRESSION)
 
     def require(self) -> None:
-        """Raise RuleError for a tag that stands there twice, and for a conversation that continues itself."""
+        """Raise RuleError for a tag that is named twice, and for a conversation that continues itself."""
         require_keys("compressions", [(entry.compression_tag, "") for entry in self.compressions])
         if self.source_conversation_id == self.target_conversation_id:
             raise RuleError("target_conversation_id: a conversation cannot continue itself")
@@ -433,7 +433,7 @@ class Lineage(Record):
 
 
 class ConflictStatus(Enum):
-    """Where a conflict stands."""
+    """The state of a conflict."""
 
     OPEN = "open"  # a person has to choose
     RESOLVED = "resolved"  # one side was kept

@@ -1,7 +1,7 @@
 """A reader of conversations by a language model.
 
 Turns are sent as data, some at a time, with those before them. A statement counts only where its
-words stand in the turn that it names. A part without a usable answer is left unread; `problems` reports it.
+words occur in the turn that it names. A part without a usable answer is left unread; `problems` reports it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
 tags. Code, quotes, tool output and documents that a person pastes have no tokens; a mark says who speaks. Of
-what an assistant says between two turns of a person only the end is read: one mark of fifty stands
-elsewhere, and nine tokens of ten do. A sentence that one speaker says again at once is read once.
+an assistant's text between two turns of a person only the end is read: it holds 49 of 50 marks, and one
+token of ten. A sentence that one speaker repeats at once is read once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 BEFORE, NEW, AFTER = 64, 176, 16
 """Tokens of a window: seen again, tagged, and seen ahead."""
 LAST = 128
-"""Tokens that are read of what an assistant says in a row; the sentence that goes over it is the first."""
+"""Tokens of an assistant's last sentences that are read; the first of them may go beyond."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The beginnings of exports, by which their text is told from an archive."""
+"""The beginnings of exports, which distinguish their text from an archive."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ _OPENED = re.compile(r"(?<!<)<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,63})\1")
 _QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 _OPERATORS = dict.fromkeys(map(ord, "|;&<>\n"), " ")
 _BESIDE = " \t)\"'`;"
-"""What may stand beside the word that ends one."""
+"""What may surround the word that ends one."""
 
 
 def without_documents(command: str) -> str:

@@ -49,7 +49,7 @@ MERMAID_EDGES = 280
 def export(
     registry: Registry, form: str, project: EntityId | None = None, findings: Findings = NOTHING
 ) -> str:
-    """Return the registry, or one project of it, in a format; what a terminal would obey stands as escapes.
+    """Return the registry, or one project of it, in a format, control characters escaped.
 
     Args:
         registry: all entities; derived values are derived from all of them.
