@@ -507,8 +507,8 @@ def test_the_id_before_the_words_of_a_line_counts_and_no_code_behind_them() -> N
 def test_an_answer_has_the_number_of_its_question() -> None:
     pairs = (
         ("Do we sell the farmhouse?", "No, we let it."),
-        ("Who pays?", "Not decided yet."),
-        ("Who?", "Ruth."),
+        ("Who pays for the roof?", "Not decided yet."),
+        ("Who keeps the books?", "Ruth."),
     )
     lines = "\n\n".join(f"Q{n}: {asked}\nA{n}: {answer}" for n, (asked, answer) in enumerate(pairs, 1))
     read = read_archive(f"Tag: FARM_HOUSE\n\n## Questions\n\n{lines}")
