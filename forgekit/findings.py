@@ -52,7 +52,7 @@ BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 WRITE_WAIT_MS = 5_000
 """How long a write waits for those of what it wrote."""
-_BATCH = 8  # pairs between two looks at the clock
+_BATCH = 16  # pairs between two looks at the clock
 _PART = 512  # pairs looked up together
 _NEAR = 5  # texts nearest to a convention that it is judged with
 _FEW_TEXTS, _FEW_PAIRS, _LONGER_MS = 300, 1_500, 8_000  # what is finished although it takes some seconds
