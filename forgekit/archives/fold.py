@@ -351,7 +351,7 @@ class _Fold:
         for record in records:
             if record.number == "":
                 texts, text = self.index_of(record).texts, _made(archive, record)[1]
-                found = [(likeness(texts[e], text), e) for e in known & texts.keys()]
+                found = ((likeness(texts[e], text), e) for e in known if e in texts)
                 share, entity = max(found, default=(0.0, EntityId("")))
                 if share >= _MOST_ALIKE:
                     self.most_like[record.local_id] = entity

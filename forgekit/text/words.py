@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
-from functools import cache
+from functools import cache, lru_cache
 
 _STOP_WORDS = (
     "a about after all also am an and any are aren as at be because been before being both but by can cannot "
@@ -132,9 +132,15 @@ def stem(word: str) -> str:
 
 
 def likeness(a: str, b: str) -> float:
-    """Return the share of the words of the longer text that the other has; a wide character is a word."""
-    one, other = ({*re.findall(_WORD_OR_WIDE, text.casefold())} for text in (a, b))
+    """Return the share of the words of the longer text that the other has."""
+    one, other = _every_word(a), _every_word(b)
     return len(one & other) / max(len(one), len(other), 1)
+
+
+@lru_cache(maxsize=16_384)
+def _every_word(text: str) -> frozenset[str]:
+    """Return the words of a text, folded; a wide character is a word."""
+    return frozenset(re.findall(_WORD_OR_WIDE, text.casefold()))
 
 
 def shared(a: str, b: str) -> list[str]:
