@@ -67,7 +67,7 @@ def start_process(root: Path | None, *command: str) -> None:
 
 
 def ingest(forge: Forge) -> None:
-    """File the transcripts that are noted.
+    """File the transcripts that are noted; raise the first error when all were tried.
 
     Two of these processes may run at once: a note that is gone is one that the other has filed.
     """
@@ -77,16 +77,20 @@ def ingest(forge: Forge) -> None:
     from forgekit.transcripts.formats import conversations
 
     forge.catalogue.refresh()
+    errors: list[Exception] = []
     for note in sorted((cache_dir(forge.root) / QUEUE).glob("*.json")):
         if not (row := read_json(note)):
             continue
         _, project = project_of(forge, Path(row["folder"]))
         try:
             report = file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
-        except Exception as e:
+        except Exception as e:  # noqa: BLE001 - one that always fails must not hold back the others
             write_json(note, row | {"failed": one_line(str(e))[:500]})
-            raise
+            errors.append(e)
+            continue
         if report.conventions:
             contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
         if read_json(note) == row:
             note.unlink(missing_ok=True)
+    if errors:
+        raise errors[0]

@@ -474,6 +474,19 @@ def test_a_session_that_could_not_be_ingested_is_told_until_it_is(
     assert "sessions-unfiled" not in {each.subject for each in diagnose(told)}
 
 
+def test_a_transcript_that_fails_holds_back_no_other(told: Path, processes: list[tuple[Path, str]]) -> None:
+    heard(told, "SessionEnd", transcript_path=str(transcript(told.parent)))
+    folder = cache_dir(told) / local_state.QUEUE
+    (note,) = folder.iterdir()
+    row = json.loads(note.read_text("utf-8"))
+    (folder / "0.json").write_text(json.dumps(row | {"path": str(told / "gone.jsonl")}), "utf-8")
+    heard(told, agents.INGEST)
+    assert processes
+    assert [talk.external_id for talk in Forge.open(told).registry().conversations] == ["s"]
+    assert [each.name for each in folder.iterdir()] == ["0.json"]
+    assert "failed" in json.loads((folder / "0.json").read_text("utf-8"))
+
+
 def test_a_note_that_another_process_takes_away_is_no_error(
     told: Path, processes: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
