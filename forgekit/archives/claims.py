@@ -957,11 +957,11 @@ def _spell_field(found: ClaimList, claim: Claim, name: str, names: _Names, *, ha
     if name == "blocked_by" and "waits_for" in claim.values:
         named = {names.resolve(each, claim.kind): each for each in claim.values[name]}
         spellings = {each for one, each in named.items() if one in kept}
-        claim.values["waits_for"] = [
-            p for p in claim.values["waits_for"] if names.ids.get(key_of(p)) not in kept
-        ]
-        parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
-        claim.values["waits_for"] = tuple(parts)
+        claim.values["waits_for"] = tuple(
+            part
+            for part in claim.values["waits_for"]
+            if names.ids.get(key_of(part)) not in kept and _adds_words(part, spellings)
+        )
     if name in claim.values or kept:
         claim.values[name] = tuple(dict.fromkeys(kept))
 

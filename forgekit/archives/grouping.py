@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import fmean
@@ -62,7 +62,7 @@ class Found:
 
 
 def grouped(
-    spans: Iterable[Span], lines: Sequence[str], tables: Mapping[int, int]
+    spans: Iterable[Span], lines: Sequence[str], tables: Container[int]
 ) -> tuple[list[Found], list[Span]]:
     """Return records with their fields, and the facts of the archive."""
     spans = _united(spans, lines)
@@ -98,8 +98,8 @@ def _united(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
 class _Groups:
     """Records to which fields are added; `_places` are the spans about each, by number."""
 
-    def __init__(self, spans: Sequence[Span], lines: Sequence[str], tables: Mapping[int, int]) -> None:
-        self._spans, self._lines, self._tables = spans, lines, tables
+    def __init__(self, spans: Sequence[Span], lines: Sequence[str], tables: Container[int]) -> None:
+        self._spans, self._lines = spans, lines
         self._places = [(n, Found(span)) for n, span in enumerate(spans) if span.tag in ("D", "T")]
         self.records = [found for _, found in self._places]
         self._rows: dict[int, Found] = {}

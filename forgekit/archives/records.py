@@ -111,6 +111,7 @@ class Page:
         unread: first lines of the tables that look like records and are none.
         understood: how the message of each problem begins that the tagger solved, and the line of its record,
             None if that has an id.
+        rows: the heads of the table and the cells of each line that is a row of one, for the tagger.
     """
 
     found: ClaimList
@@ -122,6 +123,7 @@ class Page:
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
     understood: set[tuple[int | None, str]] = field(default_factory=set)
+    rows: dict[int, tuple[Sequence[str], Sequence[str]]] = field(default_factory=dict)
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""

@@ -101,6 +101,7 @@ _FIELDS = (
     "priority",
 )
 """Fields whose words are no record of their own."""
+_NO_ROW: tuple[Sequence[str], Sequence[str]] = ((), ())
 _OF_COLUMNS = ("dependencies", "superseded_by", "revises", "blocked_by")
 """Fields that the head of a column gives a record, whatever its cell seems to be."""
 _REFERRING = ("dependencies", "blocked_by")
@@ -145,7 +146,8 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
-    tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
+    tables = (node for node in page.document.nodes if node.kind == "table")
+    page.rows.update({row.line: (table.cells, row.cells) for table in tables for row in table.children})
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
@@ -153,7 +155,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
     spans = [as_labelled(s, _label_beside(page, s)) if s.tag in RELABELLED else s for s in spans]
-    found, facts = grouped(spans, lines, tables)
+    found, facts = grouped(spans, lines, page.rows)
     found = _stated([each for each in found if not _is_field(page, each)], page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -401,7 +403,7 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
-    heads, cells = _cells(page, each.words.line)
+    heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
     raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _OF_COLUMNS}
     noted = noted_before(each, line, key_of(local_id), kind)
@@ -537,16 +539,9 @@ def _label_beside(page: Page, span: Span) -> str:
     line = page.document.lines[span.line - 1]
     label = labelled(line.lstrip(" \t-*+>"))[0]
     if line.lstrip()[:1] == "|":
-        heads, column = _cells(page, span.line)[0], line.count("|", 0, span.column) - 1
+        heads, column = page.rows.get(span.line, _NO_ROW)[0], line.count("|", 0, span.column) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
     return label
-
-
-def _cells(page: Page, line: int) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the heads of the table that a line is a row of, and the row's cells; nothing of other lines."""
-    tables = (node for node in page.document.nodes if node.kind == "table" and node.line < line <= node.last)
-    rows = ((table.cells, row.cells) for table in tables for row in table.children if row.line == line)
-    return next(rows, ((), ()))
 
 
 def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
