@@ -12,7 +12,6 @@ from forgekit.ids import EntityId
 from forgekit.index.query import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
 from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
-from forgekit.insight.question import about
 from forgekit.insight.staleness import conflict_marks, scope_mark, scopes
 from forgekit.insight.views import Derived
 from forgekit.merge.conflicting_edits import unsettled
@@ -93,7 +92,7 @@ def load(
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
     rules = find(Kind.CONVENTION, "active") if forge.catalogue.titles(Kind.CONVENTION, limit=1) else []
-    conventions = [rule for rule in rules if _bears(query, rule)]
+    conventions = [rule for rule in rules if rule.bears_on(query)]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
     def part(kind: Kind, rows: Sequence[BlockRow]) -> BlockPart:
@@ -143,14 +142,9 @@ def tokens_of(placed: Iterable[Placed]) -> dict[str, int]:
     return dict(found)
 
 
-def _bears(query: str, one: Scored) -> bool:
-    """Say whether what was found is clearly about a query."""
-    return one.named or one.is_close(query) or about(query, f"{one.hit.title} {one.hit.snippet}")
-
-
 def _rank(query: str, one: Scored) -> float:
     """Return the score of a decision or thread, by which those that bear on a query precede topics."""
-    return one.score + (_TOPICS_FIRST if _bears(query, one) else 0.0)
+    return one.score + (_TOPICS_FIRST if one.bears_on(query) else 0.0)
 
 
 def _topics(topics: Iterable[Topic], notes: Iterable[Scored]) -> list[BlockRow]:

@@ -78,9 +78,17 @@ class Scored(NamedTuple):
         """Whether the query names it."""
         return self.hit.score >= NAMED_SCORE
 
-    def is_close(self, query: str) -> bool:
-        """Say whether its meaning is that of a query, of which the encoder tells only in English."""
-        return (self.cosine or 0.0) >= _ABOUT and is_english(query)
+    def bears_on(self, query: str, text: str = "") -> bool:
+        """Say whether it is clearly about a query: named, near in meaning, or by the words of a text of it.
+
+        Args:
+            query: the encoder tells the meaning of English alone.
+            text: in the place of its title and snippet.
+        """
+        from forgekit.insight.question import about
+
+        near = (self.cosine or 0.0) >= _ABOUT and is_english(query)
+        return self.named or near or about(query, text or f"{self.hit.title} {self.hit.snippet}")
 
 
 class SearchResult(NamedTuple):

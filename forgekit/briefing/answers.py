@@ -51,13 +51,14 @@ E = TypeVar("E", Decision, Thread)
 
 @dataclass(slots=True)
 class AnswerData:
-    """What an answer is put together from."""
+    """What an answer is put together from; it is not sure where it lists what is only nearest."""
 
     lines: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     turns: str = ""
     scopes: list[str] = field(default_factory=list)
     ids: list[EntityId] = field(default_factory=list)
+    is_sure: bool = True
 
     @property
     def scope(self) -> str:
@@ -212,7 +213,7 @@ def _best(given: AnswerContext, subject: str) -> list[Decision]:
         return _decisions(active_first(given.registry, known))[:_MOST]
     found = _found(given, subject)
     of_name = [e for scored, e in found if scored.named]
-    bearing = [e for scored, e in found if scored.is_close(subject) or about(subject, _searchable(e))]
+    bearing = [e for scored, e in found if scored.bears_on(subject, _searchable(e))]
     choosing = [
         e
         for e in bearing
@@ -436,13 +437,11 @@ def _discussed(given: AnswerContext, subject: str) -> AnswerData:
     found = AnswerData(scopes=[given.project or "all projects"])
     ranked = _searched(given, subject).hits
     hits = {scored.hit.id: scored.hit for scored in ranked}
-    sure = any(s.named or s.is_close(subject) or about(subject, _text_of(given, s)) for s in ranked)
+    found.is_sure = any(scored.bears_on(subject, _text_of(given, scored)) for scored in ranked)
     known = [entity for key in hits if (entity := given.registry.get(key)) is not None]
     passed_over = {Kind.PROJECT, Kind.LINEAGE}  # which hold no answer
     passed_over |= set() if _ABOUT_CONFLICTS.search(subject) else {Kind.CONFLICT}
     known = [entity for entity in known if entity.kind not in passed_over]
-    if known and not sure:
-        found.lines.append(_UNSURE)
     opposed, stages = _opposed(given, _decisions(known)), _stages(given, known)
     for entity in active_first(given.registry, known):
         hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
@@ -460,9 +459,9 @@ def _discussed(given: AnswerContext, subject: str) -> AnswerData:
 
 
 def _text_of(given: AnswerContext, scored: Scored) -> str:
-    """Return the text of an entity that was found."""
+    """Return the text of a decision that was found, "" of what is none."""
     entity = given.registry.get(scored.hit.id)
-    return _searchable(entity) if isinstance(entity, Decision) else f"{scored.hit.title} {scored.hit.snippet}"
+    return _searchable(entity) if isinstance(entity, Decision) else ""
 
 
 def _stages(given: AnswerContext, known: Iterable[Entity]) -> Mapping[EntityId, str]:
@@ -630,8 +629,9 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
         if found.turns:
             about.append(f"**Transcript Reference:** {found.turns}")
         about.append(f"**Scope:** {found.scope}")
-        text = "\n\n".join([heading, "\n".join(found.lines), "\n".join(about)]) + "\n"
-    known = bool(found.lines) and found.lines[0] != _UNSURE
+        lines = found.lines if found.is_sure else [_UNSURE, *found.lines]
+        text = "\n\n".join([heading, "\n".join(lines), "\n".join(about)]) + "\n"
+    known = bool(found.lines) and found.is_sure
     data: dict[str, object] = {
         "question": question,
         "command": asked.command.value,
