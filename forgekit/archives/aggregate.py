@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
@@ -80,7 +80,7 @@ class History(Generic[R]):
         return sorted(self.statements, key=lambda statement: statement[0].compressed_at)
 
     def drop_ends_before_return(self) -> None:
-        """Drop the ends of a decision after which an archive says that it is in force again."""
+        """Drop the ends of a decision after which an archive states that it is in force again."""
         back = [archive.compressed_at for archive, r in self.statements if getattr(r, "reinstated", False)]
         last = max(back, default=None)
         self.ends[:] = [end for end in self.ends if last is None or end.at >= last]
@@ -185,12 +185,11 @@ def _state_changes(history: History[ThreadRecord]) -> list[tuple[Archive, Thread
 
     At one moment an end wins over a reopening: which came first is unknown.
     """
-    found = [
-        (archive, ThreadStatus.OPEN if record.reopened else record.status, record.resolution)
+    states = [
+        (archive, (not record.reopened and record.status) or ThreadStatus.OPEN, record.resolution)
         for archive, record in history.statements
         if record.reopened or (record.status is not None and record.status.ended)
     ]
-    states = [(a, state or ThreadStatus.OPEN, resolution) for a, state, resolution in found]
     return sorted(states, key=lambda s: (s[0].compressed_at, s[1].ended, s[0].id))
 
 
@@ -226,7 +225,7 @@ def _conversation_ids(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
 
 
 def _distinct(texts: Iterable[str]) -> str:
-    """Return the texts, a paragraph each, but for those that one before says in nearly the same words."""
+    """Return the texts, a paragraph each, without those that nearly repeat an earlier one."""
     kept: list[str] = []
     for text in filter(None, texts):
         if all(likeness(text, other) < _SAME and text not in other for other in kept):
@@ -251,17 +250,15 @@ def revision_conflicts(
             and end.successor is not None
             and decisions[end.successor].status is DecisionStatus.ACTIVE
         }
-        successors = sorted(revised)
-        for index, a in enumerate(successors):
-            for b in successors[index + 1 :]:
-                yield Conflict(
-                    conflict_id=pair_id(a, b),
-                    decision_a=a,
-                    decision_b=b,
-                    nature=f"two active revisions of {short_id(Kind.DECISION, old)}",
-                    evidence=tuple(decisions[x].decision for x in (a, b)),
-                    detected_at=max(revised[a], revised[b]),
-                )
+        for a, b in combinations(sorted(revised), 2):
+            yield Conflict(
+                conflict_id=pair_id(a, b),
+                decision_a=a,
+                decision_b=b,
+                nature=f"two active revisions of {short_id(Kind.DECISION, old)}",
+                evidence=tuple(decisions[x].decision for x in (a, b)),
+                detected_at=max(revised[a], revised[b]),
+            )
 
 
 def conversations_of(archives: Sequence[Archive]) -> Iterable[Conversation]:

@@ -47,10 +47,7 @@ class Ancestry:
 def ancestry(archives: Iterable[Archive]) -> Ancestry:
     """Find every archive's parents and put all into order."""
     ordered = sorted(archives, key=moment)
-    by_name: dict[str, list[Archive]] = defaultdict(list)
-    for archive in ordered:
-        for name in names_of(archive):
-            by_name[name].append(archive)
+    by_name = by_names(ordered)
     parents: dict[EntityId, tuple[Archive, ...]] = {}
     waiting = []
 
@@ -98,6 +95,15 @@ def names_of(archive: Archive) -> list[str]:
     """Return the names by which a conversation may refer to an archive or to its conversation."""
     names = archive.external_id, archive.session_id, archive.conversation_id, archive.compression_tag
     return [name for name in dict.fromkeys(names) if name]
+
+
+def by_names(archives: Iterable[Archive]) -> Mapping[str, list[Archive]]:
+    """Return archives, in their order, by each of their names."""
+    found: dict[str, list[Archive]] = defaultdict(list)
+    for archive in archives:
+        for name in names_of(archive):
+            found[name].append(archive)
+    return found
 
 
 def closest(archives: Sequence[Archive], project: EntityId, before: tuple[int, str]) -> Archive | None:
@@ -177,17 +183,16 @@ def without_cycles(references: Iterable[Reference]) -> tuple[list[Reference], li
 def back_edges(pairs: Iterable[Pair]) -> set[Pair]:
     """Return each pair (from, to) that closes a cycle with kept pairs before it."""
     given = list(dict.fromkeys(pairs))
-    groups = cycles(Graph.of(given))
-    group_of = {node: number for number, group in enumerate(groups) for node in group}
+    found = order(Graph.of(given))
     place = {node: number for number, node in enumerate(dict.fromkeys(end for pair in given for end in pair))}
     after: dict[EntityId, list[EntityId]] = defaultdict(list)
     back: set[Pair] = set()
     for a, b in given:
-        group = group_of.get(a)
-        if group is None or group != group_of.get(b):
+        group = found.position[a]
+        if group != found.position[b]:
             continue
         # A search for each pair is quadratic: in a large cycle each pair must lead to a later node instead.
-        large = len(groups[group]) > _LARGE
+        large = len(found.groups[group]) > _LARGE
         if (place[a] > place[b]) if large else a in reach(after, b):
             back.add((a, b))
         else:

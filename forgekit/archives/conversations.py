@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.archives.ancestry import closest, moment, names_of, unique_pairs
+from forgekit.archives.ancestry import by_names, closest, moment, names_of, unique_pairs
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.ids import EntityId, candidate_id, decision_id, match_key, pair_id, thread_id
 from forgekit.model.archive_record import PossibleRecord
@@ -162,11 +162,7 @@ def _sources(
     conversations: Sequence[Conversation], archives: Sequence[Archive], same: Mapping[EntityId, EntityId]
 ) -> Iterable[tuple[EntityId, Conversation, Archive | None]]:
     """Yield (source, child, archive) for each name in `continues`; archives come before conversations."""
-    archived: dict[str, list[Archive]] = defaultdict(list)
-    for archive in archives:
-        for name in names_of(archive):
-            archived[name].append(archive)
-    ingested = _by_name(conversations)
+    archived, ingested = by_names(archives), _by_name(conversations)
     for child in sorted(conversations, key=lambda c: (c.created_at, c.id)):
         for name in child.continues:
             others = [a for a in archived.get(name, ()) if same.get(a.conversation_id) != child.id]
@@ -247,7 +243,7 @@ def decision_from(candidate: Candidate) -> Decision:
 
 
 def _circumstances(candidate: Candidate) -> str:
-    """Return the words of the conversation, and what an agent tells of them."""
+    """Return the quoted words of the conversation, and the context that an agent gives."""
     return "\n\n".join(filter(None, (candidate.quoted, candidate.context)))
 
 
