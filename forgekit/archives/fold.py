@@ -36,7 +36,7 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import key_of, kind_of, references, update_in
+from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, update_in
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -52,10 +52,13 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
 from forgekit.text.words import likeness, shared
 
+Record = DecisionRecord | ThreadRecord
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
 LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
+_TITLES = {"D": "text", "T": "title"}
+"""The field of each kind of record that has its words."""
 _WORD = re.compile(r"\w+")
 _PLACE = re.compile(r"\d+|\w")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
@@ -114,7 +117,7 @@ def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[s
     return keys, {name[-12:] for name in names}
 
 
-def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:
+def _made(archive: Archive, record: Record) -> tuple[EntityId, str]:
     """Return the id and the text of the entity that a record makes."""
     conversation, started = archive.conversation_id, archive.conversation_started
     if isinstance(record, DecisionRecord):
@@ -148,13 +151,12 @@ def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
     return next((ids[key] for ids in lineage if key in ids), EntityId(""))
 
 
-def _has_fields(record: DecisionRecord | ThreadRecord) -> bool:
+def _has_fields(record: Record) -> bool:
     """Say whether a record has a field that only a record has."""
-    names = ("rationale", "tier", "alternatives", "dependencies", "priority", "resolution", "blocked_by")
-    return any(getattr(record, name, None) for name in names)
+    return any(getattr(record, name, None) for name in OWN_FIELDS[_kind_of(record)])
 
 
-def _kind_of(record: DecisionRecord | ThreadRecord) -> str:
+def _kind_of(record: Record) -> str:
     return "D" if isinstance(record, DecisionRecord) else "T"
 
 
@@ -232,7 +234,7 @@ class _Entities(Generic[R]):
         return self.histories.setdefault(entity, History(archive, record, self.index.texts[entity]))
 
 
-def _is_reworded(entities: _Entities[R], entity: EntityId, record: R, text: str) -> bool:
+def _is_reworded(entities: _Entities[Any], entity: EntityId, record: Record, text: str) -> bool:
     """Say whether a record has words that the entity it is about has not, which a person should know."""
     known = entities.index.texts[entity]
     if record.entity is not None:
@@ -296,74 +298,62 @@ class _Fold:
         parents = self.ancestry.parents[archive.id]
         lineage = [self.visible[parent.id] for parent in parents if parent.id in self.visible]
         self.find_most_like(archive, (*text.carried, *text.decisions, *text.threads))
-        for record in text.carried:
-            carried = statement(record.text)
-            entity = self.match(archive, self.decisions, record, carried, lineage, inherited=True)
+        for carried in text.carried:
+            entity = self.match(archive, carried, statement(carried.text), lineage, inherited=True)
             if entity is None:
-                message = f"{record.local_id} is carried from an archive that has not been filed yet"
-                self.note(archive, record.line, "carried-unknown", message)
+                message = f"{carried.local_id} is carried from an archive that has not been filed yet"
+                self.note(archive, carried.line, "carried-unknown", message)
             else:
-                self.decisions.history(entity, archive, record).carried.append(archive)
-                own[record.local_id] = entity
+                self.decisions.history(entity, archive, carried).carried.append(archive)
+                own[carried.local_id] = entity
         updates = [*self.updated(archive, text, lineage)]
-        decisions = [self.with_state(archive, self.with_old_id(d, lineage), lineage) for d in text.decisions]
-        decisions += [each for each in updates if isinstance(each, DecisionRecord)]
-        threads = [self.with_state(archive, self.with_old_id(t, lineage), lineage) for t in text.threads]
-        threads += [each for each in updates if isinstance(each, ThreadRecord)]
-        alike = self.least_likeness(archive, (*decisions, *threads), lineage)
-        decisions = [
-            self.with_old_version(archive, self.with_remark(archive, each, lineage, alike), lineage, alike)
-            for each in decisions
-        ]
-        threads = [
-            self.with_old_title(self.with_remark(archive, each, lineage, alike), lineage, alike)
-            for each in threads
-        ]
-        self.texts[archive.id] = replace(text, decisions=tuple(decisions), threads=tuple(threads))
-        for decision in decisions:
-            self.add_statement(archive, self.decisions, decision, lineage)
-        for thread in threads:
-            self.add_statement(archive, self.threads, thread, lineage)
+        records: list[Record] = [*text.decisions, *text.threads]
+        records = [self.with_state(archive, self.with_old_id(r, lineage), lineage) for r in records] + updates
+        alike = self.least_likeness(archive, records, lineage)
+        records = [self.as_known(archive, each, lineage, alike) for each in sorted(records, key=_kind_of)]
+        decisions = tuple(each for each in records if isinstance(each, DecisionRecord))
+        threads = tuple(each for each in records if isinstance(each, ThreadRecord))
+        self.texts[archive.id] = replace(text, decisions=decisions, threads=threads)
+        for record in records:
+            self.add_statement(archive, record, lineage)
         inherited = {local: entity for ids in reversed(lineage) for local, entity in ids.items()}
         self.visible[archive.id] = {**inherited, **{key_of(local): entity for local, entity in own.items()}}
         for name in {archive.compression_tag, archive.conversation_id}:
             self.by_name[name].append(archive)
         return inherited
 
-    def index_of(self, record: DecisionRecord | ThreadRecord) -> EntityIndex:
+    def entities_of(self, record: Record) -> _Entities[Any]:
         """Return the entities of a record's kind."""
-        return (self.decisions if isinstance(record, DecisionRecord) else self.threads).index
+        return self.decisions if isinstance(record, DecisionRecord) else self.threads
 
-    def words_of(self, record: DecisionRecord | ThreadRecord, lineage: Iterable[LocalIds]) -> str:
+    def words_of(self, record: Record, lineage: Iterable[LocalIds]) -> str:
         """Return the words that a parent has under a record's id, "" where it has none."""
-        return self.index_of(record).texts.get(self.held(record, lineage), "")
+        return self.entities_of(record).index.texts.get(self.held(record, lineage), "")
 
-    def held(self, record: DecisionRecord | ThreadRecord, lineage: Iterable[LocalIds]) -> EntityId:
+    def held(self, record: Record, lineage: Iterable[LocalIds]) -> EntityId:
         """Return what the nearest ancestor calls by a record's id; without an id, what is most like it."""
         made = record.number == ""
         return self.most_like.get(record.local_id, EntityId("")) if made else _held(lineage, record.local_id)
 
-    def find_most_like(self, archive: Archive, records: Iterable[DecisionRecord | ThreadRecord]) -> None:
+    def find_most_like(self, archive: Archive, records: Iterable[Record]) -> None:
         """Find the record of a parent that each record without an id is about, by its words alone."""
         self.most_like = {}
         parents = self.ancestry.parents[archive.id]
         known = {entity for parent in parents for entity in self.own.get(parent.id, {}).values()}
         for record in records:
             if record.number == "":
-                texts, text = self.index_of(record).texts, _made(archive, record)[1]
+                texts, text = self.entities_of(record).index.texts, _made(archive, record)[1]
                 found = ((likeness(texts[e], text), e) for e in known if e in texts)
                 share, entity = max(found, default=(0.0, EntityId("")))
                 if share >= _MOST_ALIKE:
                     self.most_like[record.local_id] = entity
 
-    def add_statement(
-        self, archive: Archive, entities: _Entities[R], record: R, lineage: Sequence[LocalIds]
-    ) -> None:
+    def add_statement(self, archive: Archive, record: Record, lineage: Sequence[LocalIds]) -> None:
         """Add a record to the history of the entity that it is about, or that it makes."""
         made, text = _made(archive, record)
-        entity = self.match(archive, entities, record, text, lineage)
+        entities, entity = self.entities_of(record), self.match(archive, record, text, lineage)
         if entity is None:
-            if self.has_wrong_id(archive, entities, record):
+            if self.has_wrong_id(archive, record):
                 return
             if text == record.local_id:  # it states what became of a parent's record, in no words of its own
                 self.note_unknown(archive, record.line, record.local_id)
@@ -376,10 +366,8 @@ class _Fold:
         entities.history(entity, archive, record).statements.append((archive, record))
         self.own[archive.id][record.local_id] = entity
 
-    def updated(
-        self, archive: Archive, text: ArchiveText, lineage: Sequence[LocalIds]
-    ) -> Iterator[DecisionRecord | ThreadRecord]:
-        """Yield a record for each line that says what became of one of a parent's."""
+    def updated(self, archive: Archive, text: ArchiveText, lineage: Sequence[LocalIds]) -> Iterator[Record]:
+        """Yield a record for each line that states what became of one of a parent's."""
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
@@ -387,15 +375,15 @@ class _Fold:
             if key not in own and held:
                 own.add(key)
                 record = self.of_update(update, held)
-                if record is None:  # it is listed, and nothing is said of it
+                if record is None:  # it is listed, without a state
                     self.own[archive.id][name] = held
                 else:
                     yield record
             elif key not in own and archive.id not in self.waiting:
                 self.note_unknown(archive, update.line, name)
 
-    def of_update(self, update: Update, held: EntityId) -> DecisionRecord | ThreadRecord | None:
-        """Return the record that says what an update does, None where it says nothing that is known."""
+    def of_update(self, update: Update, held: EntityId) -> Record | None:
+        """Return the record that an update makes, None where its words are not understood."""
         kind, name = "D" if held in self.decisions.index.texts else "T", update.local_id
         _, fields = update_in(update.text, kind, name)
         short = {"entity": name} if is_short(name) else {}
@@ -406,19 +394,19 @@ class _Fold:
             return DecisionRecord(**{"text": self.decisions.index.texts[held], **given})
         return ThreadRecord(**{"title": self.threads.index.texts[held], **given})
 
-    def with_old_id(self, record: R, lineage: Sequence[LocalIds]) -> R:
+    def with_old_id(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
-        index, title = self.index_of(record), "text" if _kind_of(record) == "D" else "title"
+        texts, title = self.entities_of(record).index.texts, _TITLES[_kind_of(record)]
         bracket = _LAST_BRACKET.search(getattr(record, title))
         for name in references(bracket["inner"]) if bracket else ():
-            if bracket and match_key(index.texts.get(_held(lineage, name), "")) == match_key(bracket["text"]):
+            if bracket and match_key(texts.get(_held(lineage, name), "")) == match_key(bracket["text"]):
                 words: dict[str, Any] = {title: bracket["text"]}
                 return replace(record, **words)
         return record
 
-    def with_state(self, archive: Archive, record: R, lineage: Sequence[LocalIds]) -> R:
-        """Return a record under a parent's id whose text says what became of that one, as saying so."""
-        kind, index = _kind_of(record), self.index_of(record)
+    def with_state(self, archive: Archive, record: Record, lineage: Sequence[LocalIds]) -> Record:
+        """Return a record under a parent's id; where its text is a state, as one with that state."""
+        kind, index = _kind_of(record), self.entities_of(record).index
         held = self.held(record, lineage) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
@@ -430,17 +418,14 @@ class _Fold:
         change = state or f"{'tier' if kind == 'D' else 'priority'} changed"
         message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {change}"
         self.note(archive, record.line, "read-as-state", message)
-        named = {"text" if kind == "D" else "title": fields.pop("text", known)}
+        named = {_TITLES[kind]: fields.pop("text", known)}
         ended = record.status is not None and record.status.ended
         replaced = {"scope"} if ended else {"scope", "status", "reopened"}
         silent = {key: value for key, value in fields.items() if key in replaced or not getattr(record, key)}
         return replace(record, **named, **silent)
 
     def least_likeness(
-        self,
-        archive: Archive,
-        records: Iterable[DecisionRecord | ThreadRecord],
-        lineage: Sequence[LocalIds],
+        self, archive: Archive, records: Iterable[Record], lineage: Sequence[LocalIds]
     ) -> float:
         """Return how like a parent's record one under the same id must be to be about the same.
 
@@ -458,7 +443,19 @@ class _Fold:
         others = sum(share < _LEAST_ALIKE for share in found)
         return _LEAST_ALIKE if same > others else _ALIKE if alike >= others else _NEVER_ALIKE
 
-    def with_remark(self, archive: Archive, record: R, lineage: Sequence[LocalIds], alike: float) -> R:
+    def as_known(self, archive: Archive, record: Record, lineage: Sequence[LocalIds], alike: float) -> Record:
+        """Return a record under a parent's id as a remark on that one, its new version, or that one."""
+        record = self.with_remark(archive, record, lineage, alike)
+        if isinstance(record, DecisionRecord):
+            return self.with_old_version(archive, record, lineage, alike)
+        known, title = self.words_of(record, lineage), statement(record.title)
+        if not known or record.entity or self.threads.index.by_key.get(match_key(title)):
+            return record
+        return replace(record, scope=Scope.INHERITED) if likeness(known, title) >= alike else record
+
+    def with_remark(
+        self, archive: Archive, record: Record, lineage: Sequence[LocalIds], alike: float
+    ) -> Record:
         """Return a record whose words are a remark on a parent's record of its id as one about that.
 
         So are other words where it is shown as ended, and those that no rule read as a record where the
@@ -468,7 +465,7 @@ class _Fold:
         known, text = self.words_of(record, lineage), _made(archive, record)[1]
         is_own = record.scope is Scope.OWN and not (record.entity or getattr(record, "revises", None))
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
-        is_known = is_like or match_key(text) in self.index_of(record).by_key
+        is_known = is_like or match_key(text) in self.entities_of(record).index.by_key
         ended = bool(status and status.ended)
         is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
         is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
@@ -478,17 +475,9 @@ class _Fold:
         what = f"why it is {status.value}" if status and ended else "a remark"
         message = f"{record.local_id}: “{text[:60]}” was read as {what}"
         self.note(archive, record.line, "read-as-state", message)
-        title, reason = ("text", "rationale") if kind == "D" else ("title", "resolution")
-        name = reason if ended else {"D": "context", "T": "content"}[kind]
-        fields: dict[str, Any] = {title: known, name: getattr(record, name) or text}
+        name = {"D": "rationale", "T": "resolution"}[kind] if ended else REST[kind]
+        fields: dict[str, Any] = {_TITLES[kind]: known, name: getattr(record, name) or text}
         return replace(record, scope=Scope.INHERITED, **fields)
-
-    def with_old_title(self, record: ThreadRecord, lineage: Sequence[LocalIds], alike: float) -> ThreadRecord:
-        """Return a thread under a parent's id, and in nearly its words, as that one."""
-        known, title = self.words_of(record, lineage), statement(record.title)
-        if not known or record.entity or self.threads.index.by_key.get(match_key(title)):
-            return record
-        return replace(record, scope=Scope.INHERITED) if likeness(known, title) >= alike else record
 
     def with_old_version(
         self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds], alike: float
@@ -557,8 +546,7 @@ class _Fold:
     def match(
         self,
         archive: Archive,
-        entities: _Entities[R],
-        record: R,
+        record: Record,
         text: str,
         lineage: Sequence[LocalIds],
         *,
@@ -576,7 +564,7 @@ class _Fold:
             getattr(record, "revises", ())
         )
         has_id = record.number != "" or held
-        return entities.index.match(
+        return self.entities_of(record).index.match(
             text,
             project=archive.project_uuid,
             lineage=lineage,
@@ -585,8 +573,9 @@ class _Fold:
             short=record.entity,
         )
 
-    def has_wrong_id(self, archive: Archive, entities: _Entities[R], record: R) -> bool:
+    def has_wrong_id(self, archive: Archive, record: Record) -> bool:
         """Report a short id that does not fit the text; say whether the record has no other id."""
+        entities = self.entities_of(record)
         named, index = entities.index.named(record.entity), entities.index
         first, alone = f"{entities.noun[0].upper()}001", record.local_id == record.entity
         if named is not None and index.projects[named] == archive.project_uuid:
