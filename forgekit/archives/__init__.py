@@ -1,9 +1,9 @@
-"""What archives say: `read_archive` reads one text, `fold` joins all of them, `settle` finds what to write.
+"""What archives state: `read_archive` reads one text, `fold` joins all of them, `settle` finds what to write.
 
 Order of reading: `document` (Markdown structure), `logs`, `records`, `notes`, `updates` (of a parent's
 records); `tagged` with `tokens`, `tagger`, `spans`, `layout`, `grouping` (what has no known label); `claims`
 (values, merging), `metadata`, `read`. Order of joining: `ancestry` with `descriptions`, `fold`, `aggregate`,
-`conversations`, `changes`. `states` says what the words of a state mean, `machine_block` writes records as a
+`conversations`, `changes`. `states` reads what the words of a state mean, `machine_block` writes records as a
 block.
 """
 

@@ -32,7 +32,7 @@ from forgekit.archives.labels import (
     priority_in,
     priority_of,
 )
-from forgekit.archives.states import behind_state, first_clause, meaning_of, new_text, state_said
+from forgekit.archives.states import behind_state, first_clause, meaning_of, new_text, state_named
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -90,6 +90,8 @@ _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+TEXT_NAMES = {"D": "decision", "T": "title", "A": "name"}
+"""What the words of a record of each kind are called: the first label of the field `text`."""
 REST = {"D": "context", "T": "content", "A": "summary"}
 """The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
@@ -325,6 +327,14 @@ def parse_moment(text: str, *, day_first: bool = False) -> Instant:
     return parse_instant(f"{year:04}-{month:02}-{day:02}" if year else text)
 
 
+def is_moment(text: str, *, day_first: bool = False) -> bool:
+    """Say whether `parse_moment` reads a text."""
+    with suppress(ValueError):
+        parse_moment(text, day_first=day_first)
+        return True
+    return False
+
+
 def _spelled_out(text: str) -> tuple[int, int, int]:
     """Return the first date with the name of a month: year, month, day; zeros if there is none."""
     for pattern, order in ((_DAY_MONTH, (3, 2, 1)), (_MONTH_DAY, (3, 1, 2))):
@@ -408,7 +418,7 @@ class ClaimList:
         unnumbered: records without an id.
         documents: every YAML mapping, for the metadata in it.
         possible: what may be records and waits for a person.
-        updates: what data says became of a parent's records.
+        updates: what data states became of a parent's records.
         tagged: ids of the records of which the tagger read something.
     """
 
@@ -470,9 +480,9 @@ def make_claim(
 
 def _state_of_answer(answer: str) -> ThreadStatus:
     """Return the state of a thread that has an answer: resolved, unless that is such as `pending`."""
-    said = parse_thread_status(answer)[0]
-    is_open = said is ThreadStatus.OPEN or (
-        said is None and state_said(re.split(r"[,;:.]", answer, maxsplit=1)[0], "T") in ("open", "blocked")
+    status = parse_thread_status(answer)[0]
+    is_open = status is ThreadStatus.OPEN or (
+        status is None and state_named(re.split(r"[,;:.]", answer, maxsplit=1)[0], "T") in ("open", "blocked")
     )
     return ThreadStatus.OPEN if is_open else ThreadStatus.RESOLVED
 
@@ -492,7 +502,7 @@ _STATED = re.compile(
 )
 _BETWEEN = dict.fromkeys(("alternatives", "dependencies", "blocked_by", "tags", "governs"), "; ")
 _BETWEEN |= dict.fromkeys(("rationale", "content", "context", "resolution"), "\n")
-"""The fields of which a record may have several values, to what stands between them."""
+"""The fields of which a record may have several values, and what parts these."""
 
 
 def both(name: str, first: Any, other: Any) -> Any:
@@ -549,11 +559,11 @@ def not_known(label: str, local_id: str = "") -> str:
 def keep_unknown(
     found: ClaimList, local_id: str, unknown: Mapping[str, Any], raw: dict[str, Any], kind: str, line: int
 ) -> None:
-    """Keep labelled values that are not understood in the record's text, and say so.
+    """Keep labelled values that are not understood in the record's text, and report them.
 
     Where a record has no text, the last of those that are states is its own: of `Was` and `Now` the second.
     """
-    rest = "context" if kind == "D" else "content"
+    rest = REST[kind]
     named = one_line(bare(text_of(raw.get("text", ""))))
     if kind in ("D", "T") and not raw.get("status") and (not named or _is_state(named, kind)):
         states = {label: v for label, v in unknown.items() if _is_state(one_line(bare(text_of(v))), kind)}
@@ -569,7 +579,7 @@ def keep_unknown(
 
 def _is_state(text: str, kind: str) -> bool:
     status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
-    return text != "" and (status is not None or state_said(text, kind) != "")
+    return text != "" and (status is not None or state_named(text, kind) != "")
 
 
 class _UnreadableValueError(ValueError):
@@ -651,7 +661,7 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
 
 
 def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus | None:
-    """Return the status that a text begins with, and note what else it says."""
+    """Return the status that a text begins with, and note what follows it."""
     status, reopened = parse_thread_status(text)
     if status is None and (meaning := meaning_of(text, "T", is_state=True)):
         status, reopened = _thread_status_of(meaning)
@@ -764,9 +774,8 @@ def _paths(claim: Claim, value: Any) -> tuple[str, ...]:
     return found
 
 
-def _blockers(claim: Claim, target: str, value: Any) -> Any:
+def _blockers(claim: Claim, _target: str, value: Any) -> Any:
     """Return what may be ids of threads; the parts that may be words wait until the records are known."""
-    del target
     parts = items(value) if isinstance(value, list) else re.split("[;\uff1b\n]", bare(flat(value)))
     named = ([each for each, _ in _outside_brackets(p)] if references(p) else [p] for p in parts)
     words = (one_line(part) for group in named for part in group)
@@ -846,7 +855,6 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
 _RANK = {family: rank for rank, family in enumerate(Family)}
 _COMPARED = ("text", "tier", "status", "priority")
 _TIER = ("tier", "tier_token")
-_NOUNS = {"D": "decision", "T": "title", "A": "name"}
 
 
 def join(found: ClaimList, claims: Sequence[Claim], *, has_parent: bool) -> list[Claim]:
@@ -911,7 +919,7 @@ class _Names:
 
     def is_meant(self, reference: str, kind: str) -> bool:
         """Say whether a reference may be an id: of a record, of our shape, or of a series that goes on."""
-        if ":" in reference or reference in self.kinds or _is_ours(reference):
+        if ":" in reference or reference in self.kinds or kind_of(reference) or _is_registered(reference):
             return True
         place = series_of(reference)  # a parent's, if records of this archive go on in its series
         return place is not None and self.series.get(place[0]) == kind
@@ -979,10 +987,6 @@ def _adds_words(part: str, spellings: Collection[str]) -> bool:
     return not named or len(part.split()) > _BESIDE
 
 
-def _is_ours(reference: str) -> bool:
-    return kind_of(reference) != "" or _is_registered(reference)
-
-
 def _is_registered(reference: str) -> bool:
     """Say whether a reference is an id that the registry gave."""
     return "-" in reference[8:9] or SHORT_ID.fullmatch(reference) is not None
@@ -1030,7 +1034,7 @@ def _agree(name: str, merged: Claim, claim: Claim) -> bool:
 
 def _report(found: ClaimList, name: str, merged: Claim, claim: Claim) -> None:
     same = merged.family is claim.family
-    noun = _NOUNS[claim.kind] if name == "text" else name
+    noun = TEXT_NAMES[claim.kind] if name == "text" else name
     winner = "the first" if same else f"the {merged.family.value} record"
     found.warn(
         "recorded-twice" if same else "families-disagree",
@@ -1046,13 +1050,13 @@ def _shown(value: Any) -> str:
 
 
 _SEPARATES = re.compile(r"\s*(?:$|[:,;.(\u2013\u2014\u2192\uff1a]|->|-\s)")
-"""What stands behind a state that is not the first word of a title."""
+"""What follows a state that is not the first word of a title."""
 _TO_ID = re.compile(r"(?:->|=>|\u2192|\u21d2)\s*[*_`]*[A-Za-z]{1,8}[-_]?\d{1,5}[*_`.]*")
 _STOPS = " :,;.-()\u2013\u2014\u2192>\uff1a"
 
 
 def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
-    """Return the status of a thread of which a meaning is said, and whether it was reopened."""
+    """Return the status of a thread that a meaning gives it, and whether it was reopened."""
     is_open = meaning in ("open", "blocked", "reopened")
     return (ThreadStatus.OPEN if is_open else ThreadStatus(meaning)), meaning == "reopened"
 
@@ -1060,33 +1064,22 @@ def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
 def update_in(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
     """Return the state that words behind a parent's id name, and the fields of a record that they make.
 
-    An arrow to another id alone names what took the place of a decision. No fields where nothing is known;
-    arguments as of `became`.
+    An arrow to another id alone names what took the place of a decision. No fields where nothing is known.
     """
     arrow = kind == "D" and _TO_ID.fullmatch(text.strip())
-    state = state_said(text, kind) or ("superseded" if arrow else "")
-    return state, rated(text, kind) | (became(state, text, kind, local_id) if state else {})
+    state = state_named(text, kind) or ("superseded" if arrow else "")
+    return state, rated(text, kind) | (_became(state, text, kind, local_id) if state else {})
 
 
-def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
-    """Return the fields of a record that says what became of the record of its id, a parent's.
-
-    Args:
-        meaning: of the text, as of `states.meaning_of`, but not `none`.
-        text: what it says.
-        kind: D or T.
-        local_id: its id; of a new version with words of its own, what it revises.
-    """
+def _became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
+    """Return the fields that a text with a meaning, as of `states.meaning_of`, gives a parent's record."""
     if kind == "T":
         thread, reopened = _thread_status_of(meaning)
-        said = {"scope": Scope.INHERITED, "status": thread, "reopened": reopened}
+        fields = {"scope": Scope.INHERITED, "status": thread, "reopened": reopened}
         if meaning == "blocked":
-            named = [each for each in references(text) if kind_of(each) in ("T", "")]
-            return said | {
-                "blocked_by": tuple(named),
-                "waits_for": () if named else (behind_state(text, "T"),),
-            }
-        return said | ({"resolution": behind_state(text, "T")} if thread.ended else {"content": text})
+            named = tuple(each for each in references(text) if kind_of(each) in ("T", ""))
+            return fields | {"blocked_by": named, "waits_for": () if named else (behind_state(text, "T"),)}
+        return fields | ({"resolution": behind_state(text, "T")} if thread.ended else {"content": text})
     if meaning == "revised":
         new = new_text(text, kind)
         return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}
@@ -1105,11 +1098,6 @@ def became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]:
         "rationale": behind_state(text, "D") if status.ended else "",
         "superseded_by": others[0] if others and status is DecisionStatus.SUPERSEDED else None,
     }
-
-
-def _given(claim: Claim) -> set[str]:
-    """Return the names of the fields of a claim that are not empty."""
-    return {name for name, value in claim.values.items() if value not in (None, "", ())}
 
 
 _SOON = 4
@@ -1143,7 +1131,8 @@ def restated(claim: Claim) -> Claim:
     if claim.values.get("reworded"):
         revises = (*claim.values.get("revises", ()), claim.local_id)
         return replace(claim, values={**claim.values, "revises": revises})
-    if not text and kind in ("D", "T") and _given(claim) & {"status", *OWN_FIELDS[kind]}:
+    given = {name for name, value in claim.values.items() if value not in (None, "", ())}
+    if not text and kind in ("D", "T") and given & {"status", *OWN_FIELDS[kind]}:
         return replace(claim, values={**claim.values, "scope": Scope.INHERITED, "restated": True})
     state, rest = leading(text, STATES[kind]) if kind in ("D", "T") else (None, "")
     if not isinstance(state, (DecisionStatus, ThreadStatus)):
@@ -1198,6 +1187,6 @@ def records(found: ClaimList, claims: Iterable[Claim], record: type[R]) -> tuple
             values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
             built.append(record(**{**values, text: claim.values.get("text", "")}))
         elif claim.kind == kind:
-            message = f"{claim.local_id} has no {_NOUNS[kind]}; it was left out"
+            message = f"{claim.local_id} has no {TEXT_NAMES[kind]}; it was left out"
             found.warn("unreadable-record", message, claim.line)
     return tuple(built)

@@ -2,7 +2,7 @@
 
 In: what a text names as what it continues, as `the archive of 4 March ("Kitchen, first round")`, and the
 archives of its project. Out: those that the most of it names. The archives are looked up by words and days,
-so that one description costs what it names and not all archives.
+so that one description is not compared with all archives.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Descriptions:
     def __post_init__(self) -> None:
         """Look at each archive once."""
         for place, archive in enumerate(self.archives):
-            titles = [*map(_words, _titles(archive))]
+            first_line = archive.body[:_LONGEST].strip().partition("\n")[0]  # in prose that is a title
+            titles = [*map(_words, (archive.conversation_title, first_line))]
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
             if archive.compressed_at != UNKNOWN:
@@ -68,7 +69,7 @@ class Descriptions:
 
         Args:
             text: such as `KIT-1 of 18 January ("Kitchen, first round")`.
-            child: the archive that it stands in.
+            child: the archive that holds it.
         """
         codes = dict.fromkeys(code.casefold() for code in _CODE.findall(text))
         tagged = self._earlier((place for code in codes for place in self.by_tag.get(code, ())), child)
@@ -125,11 +126,6 @@ def _parts(text: str) -> Iterable[str]:
     quoted = [next(filter(None, match.groups())) for match in QUOTED.finditer(text)]
     for part in quoted or [_BRACKETED.sub(" ", text)]:
         yield _words(part)
-
-
-def _titles(archive: Archive) -> tuple[str, str]:
-    """Return an archive's title, and the first line of its text: in prose that is one."""
-    return archive.conversation_title, archive.body[:_LONGEST].strip().partition("\n")[0]
 
 
 def _words(text: str) -> str:

@@ -217,7 +217,7 @@ def _unquote_lists(lines: list[str]) -> None:
 
 
 def _list_quoted_fields(lines: list[str], headings: Iterable[int]) -> None:
-    """Write the fields of a record that stand in a quote behind its heading as a list."""
+    """Write the fields of a record that are quoted behind its heading as a list."""
     for start in headings:
         below = list(takewhile(lambda n: lines[n].lstrip()[:1] == ">", range(start + 1, len(lines))))
         if all(_is_field(lines[n]) for n in below):
@@ -263,7 +263,7 @@ def _label_answers(lines: list[str]) -> None:
 
 
 def _callout_title(kind: str, title: str) -> str:
-    """Return the title of a callout behind its type, which tells nothing new where an id follows."""
+    """Return the title of a callout behind its type, which adds nothing where an id follows."""
     named = names_kind(kind, "D") or names_kind(kind, "T")
     return title if named and _ID.match(title) else f"{kind}: {title}"
 

@@ -2,7 +2,7 @@
 
 In: the spans of an archive, and its lines. Out: `Found`, each with its fields, and the facts of the archive
 itself. A field costs more the farther a record is and the more the layout parts them (an empty line, the
-beginning of an item, a heading), and where the tagger says otherwise; the cheaper record has it.
+beginning of an item, a heading), and where the tagger contradicts; the cheaper record has it.
 """
 
 from __future__ import annotations

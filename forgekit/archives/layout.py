@@ -1,4 +1,4 @@
-"""What the layout says beside the tagger: ids of a series, headings that are an id, lists.
+"""What the layout shows beside the tagger: ids of a series, headings that are an id, lists.
 
 Each function returns the spans with those added that the layout makes certain. Ids in whatever shape (`K-1
 K-2`, `#14 #15`, `dec/1`, `0x01`, `26-a`) are of one series if they differ in what counts alone and begin
@@ -29,7 +29,7 @@ _COUNTED = re.compile(
 """A heading that is an id alone."""
 _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
 _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
-"""What else a bracket says of the record whose id it opens with."""
+"""The rest of a bracket that opens with the id of a record."""
 _LONGEST, _FEWEST, _HEAD_LIMIT, _REACH = 14, 3, 120, 60
 _LEAST = 4  # characters of a record's words
 _PARTS = re.compile(

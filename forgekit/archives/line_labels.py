@@ -60,12 +60,7 @@ def widen(each: Found, line: str, labels: Mapping[str, int]) -> None:
     """Give a record all words that are its own on its line.
 
     A known label such as `Decision:` gives it the whole line. Words before a colon that are no label are its
-    subject, as in `Budget: 9,000 a year`; a label is known, or begins more than one line.
-
-    Args:
-        each: the record.
-        line: of its words.
-        labels: as of `label_counts`.
+    subject, as in `Budget: 9,000 a year`; a label is known, or begins more than one line (`label_counts`).
     """
     start = _start_of_words(each, line)
     label, value = labelled(line[start:])
@@ -143,14 +138,7 @@ def answer_behind(each: Found, line: str) -> str:
 
 
 def noted_before(each: Found, line: str, own: str, kind: str) -> dict[str, Any]:
-    """Return what brackets before a record's words say of it: `E1 (level 2)`, `(E1, void)`.
-
-    Args:
-        each: the record.
-        line: of its words.
-        own: the key of its id.
-        kind: D or T.
-    """
+    """Return the fields in brackets before a record's words: `E1 (level 2)`; `own` is the key of its id."""
     notes = (match[1].split(",") for match in _NOTE.finditer(line[: each.words.column]))
     parts = (",".join(part for part in note if key_of(part.strip()) != own) for note in notes)
     fields = [fields_of_note(part, kind) for part in parts]

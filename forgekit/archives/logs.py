@@ -44,7 +44,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
-from forgekit.archives.states import state_said
+from forgekit.archives.states import state_named
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family, Update
 from forgekit.model.kinds import ENTITY_LIMIT
@@ -276,7 +276,7 @@ def read_log(
 
 
 def _by_type(items: Iterable[Any]) -> dict[str, Any]:
-    """Return the items of a list by their `type`; of one that is no record, what it says of the archive."""
+    """Return the items of a list by their `type`; of one that is no record, its facts of the archive."""
     found: dict[str, Any] = {}
     for item in items:
         if not isinstance(item, Located):
@@ -345,7 +345,7 @@ def _take(
     state = _state_of_list(name, listed)
     for local_id, item in _records(value):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
-        kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or _kind_told(item) or listed
+        kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or _kind_stated(item) or listed
         if not isinstance(item, Mapping) and _is_id(item):
             found.updates.append(Update(local_id=str(item).strip(), line=line or 1, text=name))
             continue
@@ -358,24 +358,12 @@ def _take(
             keep_unknown(found, local_id, unknown, raw, kind, line)
         if kind and re.fullmatch(r"[^\W_][\w .-]{0,39}", local_id):
             make_claim(found, local_id, raw, line, family, kind=kind, carried=carried)
+        elif listed and not local_id:
+            number = item.get("number") if isinstance(item, Mapping) else None
+            found.unnumbered.append((line, listed, raw, number))
         else:
-            _take_unnamed(found, name, (local_id, listed, line), item, raw)
-
-
-def _take_unnamed(
-    found: ClaimList, name: str, place: tuple[str, str, int], item: Any, raw: dict[str, Any]
-) -> None:
-    """Number a record without an id, and report one with an id that is none.
-
-    `place` are its id, the kind that its list has, and its line.
-    """
-    local_id, listed, line = place
-    if listed and not local_id:
-        number = item.get("number") if isinstance(item, Mapping) else None
-        found.unnumbered.append((line, listed, raw, number))
-    else:
-        what = f"the id {local_id[:40]!r}" if local_id else "no id"
-        found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
+            what = f"the id {local_id[:40]!r}" if local_id else "no id"
+            found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
 
 
 def _state_of_list(name: str, kind: str) -> str:
@@ -383,7 +371,7 @@ def _state_of_list(name: str, kind: str) -> str:
     if kind not in ("D", "T"):
         return ""
     state = state_of_label(name, kind)
-    return str(state.value) if state is not None else state_said(name, kind)
+    return str(state.value) if state is not None else state_named(name, kind)
 
 
 def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -434,12 +422,12 @@ def _names_kind(value: Any, kind: str) -> bool:
     return is_noun and kind in ("D", "T") and names_kind(value, kind)
 
 
-def _kind_told(item: Any) -> str:
+def _kind_stated(item: Any) -> str:
     """Return the kind that an item states of itself: `type: Decision`; "" where it does not."""
     for key, value in item.items() if isinstance(item, Mapping) else ():
-        told = [kind for kind in "DT" if _names_kind(value, kind)]
-        if len(told) == 1 and not any(field_named(key, kind) for kind in "DT"):
-            return told[0]
+        kinds = [kind for kind in "DT" if _names_kind(value, kind)]
+        if len(kinds) == 1 and not any(field_named(key, kind) for kind in "DT"):
+            return kinds[0]
     return ""
 
 

@@ -17,6 +17,7 @@ from forgekit.archives.claims import (
     ClaimList,
     ascii_of,
     bare,
+    is_moment,
     is_none,
     items,
     parse_integer,
@@ -135,7 +136,7 @@ def add_tagged(
     for span in sorted(spans, key=lambda span: -span.margin if span.tag == "tag" else 0):
         if span.tag in known or span.tag not in ("tag", "project", "parent", "date"):
             continue
-        if span.tag == "date" and not _is_date(span.text):
+        if span.tag == "date" and not is_moment(bare(span.text), day_first=True):
             continue
         if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
             continue
@@ -150,7 +151,7 @@ def add_tagged(
 def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
     """Yield two or three names that count one up, the last first, and the line of the one before it.
 
-    They are near each other, no other name counts with them, and of three the last stands above the others.
+    They are near each other, no other name counts with them, and of three the last is above the others.
     """
     counted: dict[str, dict[str, int]] = {}
     for number, line in lines.items():
@@ -179,14 +180,6 @@ def _codes(line: str, span: Span) -> list[str]:
     found = (match for match in _CODE.finditer(line) if match.start() < last and first < match.end())
     names = (match.group().strip(".\u2605") for match in found)
     return [n for n in names if _TAG.fullmatch(n) and _NAMES_ONE.search(n) and re.search("[A-Za-z]", n)]
-
-
-def _is_date(text: str) -> bool:
-    try:
-        parse_moment(bare(text), day_first=True)
-    except ValueError:
-        return False
-    return True
 
 
 def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
@@ -258,13 +251,8 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
     if not facts.first("parent", "inherited", "chain"):
         _unlabelled_parents(facts, lines)
     if not facts.first("created", "day"):
-        for node in lines[:4]:
-            try:
-                parse_moment(node.text)
-            except ValueError:
-                continue
+        for node in [node for node in lines[:4] if is_moment(node.text)][:1]:
             facts.add("day", node.text, node.line)
-            return
 
 
 def _unlabelled_parents(facts: Facts, lines: Sequence[Node]) -> None:

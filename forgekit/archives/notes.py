@@ -18,9 +18,9 @@ from forgekit.archives.claims import (
     ascii_of,
     bare,
     both,
+    is_moment,
     parse_decision_status,
     parse_integer,
-    parse_moment,
     parse_priority,
     parse_thread_status,
     parse_tier,
@@ -194,7 +194,7 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
 
 
 def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
-    """Take the strike through a title, which says that it ended, and what is behind it."""
+    """Take the strike through a title, which shows that it ended, and what is behind it."""
     struck = _STRUCK.fullmatch(text)
     rest = struck["rest"].strip() if struck else ""
     arrow = _ARROW_TO.match(rest)
@@ -303,13 +303,14 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
-        if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
-            found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
-        elif not found and last == "status" and references(part) and not LABEL.match(part):
-            found = {last: f"{fields[last]}, {part}"}  # withdrawn, D5 instead
-        elif not found and last in ("alternatives", "tags", "rationale") and not LABEL.match(part):
-            found = {last: f"{fields[last]}, {part}"}  # rejected: island, galley
-        if not found and (label := LABEL.match(part)) and ":" in label["sep"]:
+        is_id = last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part)
+        is_more = last in ("alternatives", "tags", "rationale") or (last == "status" and references(part))
+        label = LABEL.match(part)
+        if not found and (
+            is_id or (is_more and not label)
+        ):  # blocked by T001, T002; rejected: island, galley
+            found = {last: f"{fields[last]}, {part}"}
+        if not found and label and ":" in label["sep"]:
             found, unknown = {}, [*unknown, part]
         elif not found:
             return _end_in_note(inner, kind)
@@ -527,9 +528,5 @@ def _has_value(name: str, kind: str, value: str) -> bool:
             :1
         ] == "*"
     if name == "created":
-        try:
-            parse_moment(value)
-        except ValueError:
-            return False
-        return True
+        return is_moment(value)
     return bool(parse_priority(value)) if name == "priority" else value[:1].isdigit()

@@ -51,7 +51,7 @@ from forgekit.times import Instant
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _NO_FIELDS = {"text", "entity", "number"}
-"""What a claim says beside its fields."""
+"""What a claim has beside its fields."""
 _COMPACTION = "This session is being continued from a previous conversation"
 
 

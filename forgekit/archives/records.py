@@ -24,6 +24,7 @@ from forgekit.archives.claims import (
     SCALE,
     SHORT,
     SHORT_ID,
+    TEXT_NAMES,
     Claim,
     ClaimList,
     ascii_of,
@@ -85,11 +86,7 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
-_TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
-_LISTED_FIELDS = {
-    *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
-    "blocked_by",
-}
+_LISTED_FIELDS = {"status", *OWN_FIELDS["D"], *OWN_FIELDS["T"]}
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 SUMMARIES = ("foundational context", "compressed state", "continuation prompt")
 """Headings of what sums up an archive."""
@@ -402,7 +399,7 @@ class Reader:
         if not bare(text) and rest and not _is_titled(entries, kind):
             text = rest.pop(0)
         if bare(text):
-            entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
+            entries.append((TEXT_NAMES[kind], bare(text) if text.startswith("`") else text.strip("* ")))
         self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
         self._claim(start, raw, entries, rest, node.line, above)
         within = replace(above, lists="")
@@ -547,7 +544,7 @@ class Reader:
         below = self._plain([child for child in node.children if child not in fields])
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
-        names = {"text": _TEXT_KEYS[kind]} | _NAMES
+        names = {"text": TEXT_NAMES[kind]} | _NAMES
         pairs = [(pairs[0][0], value), *pairs[1:]]
         return [*((names.get(name, name), each) for name, each in pairs), *nested]
 
@@ -591,7 +588,7 @@ class Reader:
             raw: dict[str, Any] = {}
             if text:
                 title, raw = annotated(cells.pop(text), kind)
-                cells = {_TEXT_KEYS[kind]: bare(title), **cells}
+                cells = {TEXT_NAMES[kind]: bare(title), **cells}
             if "~~" in row.cells[at]:
                 raw.setdefault("status", "rejected" if kind == "D" else "resolved")
             if re.search(r"\w", "".join(cells.values())):
@@ -634,12 +631,12 @@ def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
 
 
 def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:
-    """Yield labels with values; of a note that begins with a label of its own that one."""
+    """Yield labels with values; of a note that begins with a label, that label and its value."""
     for label, value in entries:
         is_note = isinstance(value, str) and field_named(label, kind) in ("context", "content")
         lead, pairs = split_labels(value, kind, opening=True) if is_note else ("", [])
         if pairs and not lead.strip(" *_"):
-            yield from ((_NAMES.get(name, name), each) for name, each in pairs)
+            yield from pairs
         else:
             yield label, value
 
@@ -791,7 +788,7 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
 def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:
     """Add a problem for each id, mentioned or referred to, that has no record.
 
-    What refers to an id of a parent's is looked up when the archive is filed, and said there.
+    What refers to an id of a parent's is looked up, and reported, when the archive is filed.
     """
     keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.

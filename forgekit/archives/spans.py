@@ -60,7 +60,10 @@ class Span:
 
 def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
     """Return the spans of the lines that speak for the archive, in order."""
-    tokens = tokens_of([_REDACTED.sub(_masked, line) if "[redacted" in line else line for line in lines], own)
+    masked = (
+        _REDACTED.sub(lambda m: "x" * len(m[0]), line) if "[redacted" in line else line for line in lines
+    )
+    tokens = tokens_of([*masked], own)
     tagged = tag(tokens)
     spans: list[Span] = []
     tags, row = tagged.tags.tolist(), tokens.row.tolist()
@@ -110,10 +113,6 @@ def _whole(lines: Sequence[str], name: str, first: Place, last: Place) -> tuple[
     text = lines[last[0]][first[1] if first[0] == last[0] else 0 : end]
     shut = lines[last[0]][end : end + 1] == ")" and text.count("(") > text.count(")")
     return first, (last[0], last[1], end + shut)
-
-
-def _masked(match: re.Match[str]) -> str:
-    return "x" * len(match.group())
 
 
 def _end(first: int, kind: int, tags: Sequence[int], texts: Sequence[str], row: Sequence[int]) -> int:

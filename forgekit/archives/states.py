@@ -1,7 +1,7 @@
-"""What the words of a summary say became of a decision or thread, for words that no table of states has.
+"""What the words of a summary mean for a decision or thread, for words that no table of states has.
 
 A linear classifier over words, their places and pieces, fitted by `training/states` on phrases of several
-hands. Its weights are whole numbers, so every machine says the same.
+hands. Its weights are whole numbers, so every machine gives the same answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CLASSES = {
     "D": ("none", "active", "reinstated", "superseded", "invalidated", "revised"),
     "T": ("none", "open", "reopened", "resolved", "blocked", "abandoned", "superseded"),
 }
-"""What a phrase may say of a kind; `none` is a text of its own."""
+"""What a phrase may mean for a kind; `none` is a text of its own."""
 BITS = 15
 MARGIN = 192
 """How far the best class must lie above the next, times the root of the number of features."""
@@ -68,8 +68,6 @@ def best(
 
     Args:
         weights: of each class of the kind, by feature.
-        text: the phrase.
-        kind: D or T.
         margin: counts times the root of the number of features.
         is_state: leave `none` out.
     """
@@ -94,10 +92,10 @@ def _weights() -> Mapping[str, Sequence[Sequence[int]]]:
 
 @lru_cache(maxsize=16_384)  # a fold asks for the phrases of all archives, twice
 def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
-    """Return what a phrase, or else its first clause, says of a decision (D) or thread (T); None if not sure.
+    """Return the class of a phrase, or else of its first clause, for a decision (D) or thread (T), or None.
 
     Args:
-        is_state: the phrase stands behind a label of states, so it is no text of its own.
+        is_state: the phrase follows a label of states, so it is no text of its own.
     """
     weights, head = _weights()[kind], first_clause(text)
     found = best(weights, text, kind, margin=MARGIN, is_state=is_state)
@@ -108,7 +106,7 @@ def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
 
 
 def end_noted(text: str, kind: str) -> str:
-    """Return the end of a record that a bracket of a few words says, "" where that is not very clear.
+    """Return the end of a record that a bracket of a few words names, "" where that is not very clear.
 
     Single words are far from the phrases that were fitted: at `MARGIN` one in ten of any words seems an end.
     """
@@ -117,19 +115,19 @@ def end_noted(text: str, kind: str) -> str:
 
 
 def first_clause(text: str) -> str:
-    """Return what stands before the first mark that parts clauses, "" where there is none."""
+    """Return what precedes the first mark that parts clauses, "" where there is none."""
     stop = _STOP.search(text)
     return text[: stop.start()] if stop else ""
 
 
-def state_said(text: str, kind: str) -> str:
-    """Return the state that a phrase says, "" for a text of its own and for what is not sure."""
+def state_named(text: str, kind: str) -> str:
+    """Return the state that a phrase names, "" for a text of its own and for what is not sure."""
     found = meaning_of(text, kind)
     return "" if found in (None, "none") else str(found)
 
 
 def new_text(text: str, kind: str) -> str:
-    """Return what a phrase says in the place of what was revised, "" where it gives no words for it."""
+    """Return the new words that a phrase gives what was revised, "" where it gives none."""
     for match in _STOP.finditer(text):
         head, rest = text[: match.start()], text[match.end() :].strip()
         if len(head.split()) > _HEAD_WORDS or "?" in head:
@@ -141,7 +139,7 @@ def new_text(text: str, kind: str) -> str:
 
 
 def behind_state(text: str, kind: str) -> str:
-    """Return what a phrase says behind the clause that is its state; all of it where that has no words."""
+    """Return the words of a phrase behind the clause that is its state; all of it where there are none."""
     stop, head = _STOP.search(text), first_clause(text)
     rest = text[stop.end() :].strip() if stop and head else ""
-    return rest if len(rest) > 1 and state_said(head, kind) else text
+    return rest if len(rest) > 1 and state_named(head, kind) else text

@@ -232,7 +232,7 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
 
 
 def _is_field(page: Page, each: Found) -> bool:
-    """Say whether what looks like a record is a field of another one, as its label says."""
+    """Say whether what looks like a record is a field of another one, by its label."""
     return not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
 
 
@@ -360,8 +360,6 @@ def _register(
     """Add a record.
 
     Args:
-        page: what its claims are added to.
-        each: the record.
         before: the id and the number written before its words.
         title: of its list.
         referred: keys of the ids that other records name.
@@ -501,7 +499,7 @@ def _named(span: Span) -> tuple[str, ...]:
 
 
 def _meant(page: Page, span: Span, each: Found) -> Span:
-    """Return a span that names decisions as what its label says, else as what their numbers say.
+    """Return a span that names decisions with the tag of its label, else with that of their numbers.
 
     A record of a series replaces an earlier one, and is not replaced by it. `No` answers a question.
     """

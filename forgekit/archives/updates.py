@@ -1,4 +1,4 @@
-"""What sentences of a follow-up archive say of its parent's records: `D1, D2 hold`, `D3 was replaced by D7`.
+"""What sentences of a follow-up archive state of its parent's records: `D1, D2 hold`, `D3 became D7`.
 
 In: a page after its own records were read. Out: updates, for which the fold finds the parent's records, and a
 claim for each sentence that gives one of them new words.
@@ -22,7 +22,7 @@ from forgekit.archives.claims import (
 )
 from forgekit.archives.document import Node
 from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
-from forgekit.archives.states import ENDS, new_text, state_said
+from forgekit.archives.states import ENDS, new_text, state_named
 from forgekit.model.archive_record import Update
 from forgekit.model.rules import one_line
 
@@ -35,15 +35,15 @@ _BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{A
 _NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
 _NEAR_START = 24
-"""Characters of a line in which the id that it begins with stands, behind marks."""
+"""Characters of a line among which is the id that it begins with, behind marks."""
 _FEW_WORDS = 12
-"""Words in which a sentence says that something goes on; a longer one says something else."""
+"""The most words of a sentence that states that something goes on."""
 _LISTED_LINES = 40
 _BEHIND_ID = " \t*_`~|])>:.,=-\u2013\u2014\uff1a\u3011\uff09"
 
 
 def read_updates(page: Page) -> list[Update]:
-    """Return what sentences say became of records that are a parent's: `D2 is no longer valid: ...`.
+    """Return what sentences state became of a parent's records: `D2 is no longer valid: ...`.
 
     One that gives such a record new words becomes a claim with the fields behind it. Their lines are taken.
     """
@@ -59,8 +59,8 @@ def read_updates(page: Page) -> list[Update]:
         nodes, at = places.get(first, ((), 0))
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
         rows = [row.strip(" :*_") for row in text.replace("*", "").split("\n")]
-        line = next(filter(_has_words, rows), text)  # fields of a record may stand on the next ones
-        states = {kind: state_said(line, kind) for kind in kinds}
+        line = next(filter(_has_words, rows), text)  # fields of a record may follow on the next ones
+        states = {kind: state_named(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
         is_update = _is_of_state(line, states.values()) or any(rated(line, kind) for kind in kinds)
         keys = {*map(key_of, ids)}
@@ -119,7 +119,7 @@ def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
 
 
 def _ids_before(sentence: str) -> tuple[list[str], str]:
-    """Return the ids that a sentence is about, and what it says: `D1, D2 and D4 hold`."""
+    """Return the ids that a sentence begins with, and the rest of it: `D1, D2 and D4 hold`."""
     ids, text, plain = [], sentence, ascii_of(sentence)
     match = _UPDATED.match(plain, end_of(DECORATION, plain, 0))
     while match:
@@ -127,13 +127,13 @@ def _ids_before(sentence: str) -> tuple[list[str], str]:
         text = text[match.end() :].lstrip(_BEHIND_ID)
         match = _AND_ID.match(ascii_of(text))
     noted = _NOTED.match(ascii_of(text))
-    if noted and (":" in noted[1] or not any(state_said(noted[1], kind) in ENDS for kind in "DT")):
+    if noted and (":" in noted[1] or not any(state_named(noted[1], kind) in ENDS for kind in "DT")):
         return [], text  # `E3 (active, tier 0.8): Survey by drone` is a record of its own
     return ids, bare(text)
 
 
 def _listed_under_states(page: Page) -> Iterator[Update]:
-    """Yield the ids that stand alone below a heading that is a state, such as `Still in force`."""
+    """Yield the ids that are alone below a heading that is a state, such as `Still in force`."""
     for section in page.document.sections:
         if references(section.title):
             continue
@@ -144,5 +144,5 @@ def _listed_under_states(page: Page) -> Iterator[Update]:
         parts = (others.sub("", " ".join(some)) for some in (lines[:_LISTED_LINES], lines))
         if ids and not any(re.search(r"[^\W\d_]{4}", part) for part in parts):  # `and` may part them
             for local_id in ids:
-                if any(state_said(section.title, kind) for kind in kind_of(local_id) or "DT" if kind != "A"):
+                if any(state_named(section.title, kind) for kind in kind_of(local_id) or "DT" if kind != "A"):
                     yield Update(local_id=local_id, line=section.first_line, text=section.title)
