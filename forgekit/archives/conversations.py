@@ -43,10 +43,7 @@ STATUS = {
     Proposal.THREAD_ABANDONED: ThreadStatus.ABANDONED,
 }
 
-_PROPOSED = {
-    ThreadStatus.RESOLVED: Proposal.THREAD_RESOLVED,
-    ThreadStatus.ABANDONED: Proposal.THREAD_ABANDONED,
-}
+_PROPOSED = {status: proposal for proposal, status in STATUS.items() if status.ended}
 QUOTE_LIMIT = 2_000
 """Characters of a candidate's quote and reason."""
 

@@ -19,6 +19,7 @@ from functools import lru_cache
 from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
+from forgekit.archives.claims import OWN_FIELDS
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
@@ -31,10 +32,7 @@ LINES_LIMIT = 200_000
 HEADINGS_LIMIT = 20_000
 LINE_LIMIT = 20_000
 _CUTS_LIMIT = 20
-_RECORD_FIELDS = {
-    *("status", "tier", "confidence", "rationale", "alternatives", "dependencies", "governs", "revises"),
-    *("superseded_by", "priority", "blocked_by", "resolution"),
-}
+_RECORD_FIELDS = {"status", "governs", "revises", "superseded_by", *OWN_FIELDS["D"], *OWN_FIELDS["T"]}
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")

@@ -30,7 +30,7 @@ _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
 RELABELLED = ("T", "res")
 """Tags of spans that a label may make a decision."""
-_TAGS = {
+TAGS = {
     "rationale": "why",
     "alternatives": "alt",
     "dependencies": "dep",
@@ -118,10 +118,10 @@ def take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
         at = behind if number == words.line else len(line) - len(_ITEM_HEAD.sub("", line, count=1))
         lead, pairs = split_labels(line[at:], kind) if line.lstrip()[:1] != "|" else ("", [])
         for name, value in pairs if number == words.line or not lead.strip(" :*_") else ():
-            tag, text = _TAGS.get(name, ""), _SENTENCE.split(value, maxsplit=1)[0]
+            tag, text = TAGS.get(name, ""), _SENTENCE.split(value, maxsplit=1)[0]
             at = max(line.find(value, at), at)
             inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
-            inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_MARKS)]
+            inside = [s for s in inside if s.tag in TAGS.values() or s.text == text.rstrip(_MARKS)]
             is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
             is_cut = is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
             if tag and (is_cut or all(span.tag != tag for span in inside)):

@@ -343,13 +343,8 @@ class Reader:
             if self.start_of(node, listing, before) or self._ends_record(node):
                 break
             pair = self._label_in(node, start.kind)
-            heads = (
-                pair
-                and not pair[1].strip(" *_")
-                and index + 1 < len(nodes)
-                and self.start_of(nodes[index + 1], listing)
-            )
-            if heads:
+            is_empty = pair is not None and not pair[1].strip(" *_")
+            if is_empty and any(self.start_of(each, listing) for each in nodes[index + 1 : index + 2]):
                 break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
             if reads_on or known:
@@ -365,21 +360,12 @@ class Reader:
         match = LABEL.match(ascii_of(text), skipped)
         if match is None or LOCAL_ID.fullmatch(match["key"]):
             return None
-        bold, item, sep = (
-            match["mark"].strip("`") != "",
-            node.kind == "item",
-            match["sep"].strip(),
-        )
+        bold, item, sep = match["mark"].strip("`") != "", node.kind == "item", match["sep"].strip()
+        known = field_named(match["key"], kind) is not None
         if ":" in sep:
-            counts = (
-                bold
-                or field_named(match["key"], kind) is not None
-                or (item and len(match["key"].split()) <= 4)
-            )
+            counts = known or bold or (item and len(match["key"].split()) <= 4)
         else:
-            counts = field_named(match["key"], kind) is not None and (
-                bold or item or sep[0] in "=\u2192" or sep == "->"
-            )
+            counts = known and (bold or item or sep[0] in "=\u2192" or sep == "->")
         return (match["key"], text[match.end() :]) if counts else None
 
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
@@ -393,8 +379,8 @@ class Reader:
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
         lines, body = self._title_lines(start, node, [*inner[:cut], *behind])
-        entries: list[tuple[str, Any]] = []
-        text, raw, rest = _read_title(start, lines, above.states.get(kind))
+        entries, rest = list[tuple[str, Any]](), list[str]()
+        text, raw = _read_title(start, lines, above.states.get(kind))
         self._gather(body, kind, entries, rest)
         if not bare(text) and rest and not _is_titled(entries, kind):
             text = rest.pop(0)
@@ -608,22 +594,17 @@ def _cut_tail(title: str, kind: str) -> tuple[str, str]:
     return (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
 
 
-def _read_title(
-    start: _Start, lines: Sequence[str], above: Enum | None
-) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the words of a title, the fields beside them, and the sentences that are neither."""
-    kind, title, lead, raw, rest = start.kind, start.title, "", dict[str, Any](), list[str]()
-    notes = start.notes
-    if notes:
-        lead, raw = split_note(notes, kind)
+def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tuple[str, dict[str, Any]]:
+    """Return the words of a title and the fields beside them."""
+    kind, (lead, raw) = start.kind, split_note(start.notes, start.kind)
     if start.tail:
         raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
-    title = " ".join([title, *lines])
+    title = " ".join([start.title, *lines])
     given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
     text, fields = annotated(title, kind, clauses=True, given=given | raw)
     text = f"{text} ({lead})" if lead and bare(text) else text
     raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
-    return text, raw, rest
+    return text, raw
 
 
 def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:

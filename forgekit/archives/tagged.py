@@ -18,6 +18,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
+    OWN_FIELDS,
     REST,
     Claim,
     Unnumbered,
@@ -55,6 +56,7 @@ from forgekit.archives.layout import (
 )
 from forgekit.archives.line_labels import (
     RELABELLED,
+    TAGS,
     answer_behind,
     as_labelled,
     label_counts,
@@ -72,16 +74,6 @@ from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
 
-_LISTS = {
-    "why": "rationale",
-    "alt": "alternatives",
-    "dep": "dependencies",
-    "blk": "blocked_by",
-    "res": "resolution",
-}
-_REFERS = {"revises": "rev", "superseded_by": "by", "dependencies": "dep"}
-"""What a span that names records is, by the field that its label names."""
-_OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
@@ -90,20 +82,11 @@ _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 _UNSAID = tuple(state and state.value for state in _USUAL)
 _VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
 """What a label names whose words may hold fields of their own."""
-_FIELDS = (
-    "status",
-    "tier",
-    "confidence",
-    "dependencies",
-    "superseded_by",
-    "revises",
-    "blocked_by",
-    "priority",
-)
-"""Fields whose words are no record of their own."""
 _NO_ROW: tuple[Sequence[str], Sequence[str]] = ((), ())
-_OF_COLUMNS = ("dependencies", "superseded_by", "revises", "blocked_by")
-"""Fields that the head of a column gives a record, whatever its cell seems to be."""
+_NAMING = ("dependencies", "superseded_by", "revises", "blocked_by")
+"""Fields that name records; the head of a column gives them to a record, whatever its cell seems to be."""
+_FIELDS = ("status", "tier", "confidence", "priority", *_NAMING)
+"""Fields whose words are no record of their own."""
 _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
@@ -403,7 +386,7 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
         raw["status"] = str(state.value)
     heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
-    raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _OF_COLUMNS}
+    raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _NAMING}
     noted = noted_before(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
@@ -507,8 +490,9 @@ def _meant(page: Page, span: Span, each: Found) -> Span:
         return replace(span, tag="res")
     if span.tag not in ("dep", "by") or _kind_of(each) != "D":
         return span
-    if tag := _REFERS.get(field_named(_label_beside(page, span), "D") or ""):
-        return replace(span, tag=tag)
+    name = field_named(_label_beside(page, span), "D")
+    if name in _NAMING:
+        return replace(span, tag=TAGS[name])
     own, others = series_of(_id_of(each)), map(series_of, _named(span))
     earlier = any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
     return replace(span, tag="rev") if span.tag == "by" and earlier else span
@@ -578,8 +562,8 @@ def _kind_of(each: Found) -> str:
 def _fields(each: Found, kind: str) -> dict[str, Any]:
     """Return the fields of a record under the names of claims."""
     raw: dict[str, Any] = {}
-    for tag, name in _LISTS.items():
-        spans = each.all(tag) if tag in _OF_KIND[kind] else []
+    for name, tag in TAGS.items():
+        spans = each.all(tag) if name in OWN_FIELDS[kind] else []
         if spans and tag in ("alt", "blk"):
             raw[name] = [part for span in spans for part in _parts(span)]
         elif spans and tag == "dep":
