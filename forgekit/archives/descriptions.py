@@ -62,14 +62,10 @@ class Descriptions:
             self.wide |= {place} if any(map(_CJK.search, titles)) else set()
 
     def find(self, text: str, child: Archive) -> list[Archive]:
-        """Return the archives that a text describes best, the nearest first; none where it describes none.
+        """Return the archives that a text in `child` describes best, the nearest first: `KIT-1 of 18 May`.
 
         All whose tags it holds; else the one whose title or a part of it, or whose day, it gives, the last of
         several alike. None is of a later time than the child, if that has a time.
-
-        Args:
-            text: such as `KIT-1 of 18 January ("Kitchen, first round")`.
-            child: the archive that holds it.
         """
         codes = dict.fromkeys(code.casefold() for code in _CODE.findall(text))
         tagged = self._earlier((place for code in codes for place in self.by_tag.get(code, ())), child)

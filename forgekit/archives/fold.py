@@ -438,13 +438,13 @@ class _Fold:
             if known and record.entity is None:
                 share = 1.0 if text == record.local_id or abbreviates(known, text) else likeness(known, text)
                 ended = record.status is not None and record.status.ended
-                found += [] if ended and share < _ALIKE else [share]  # it may be how that one ended
+                found += [] if ended and share < _ALIKE else [share]  # it may be how the parent's ended
         same, alike = (sum(share >= least for share in found) for least in (1.0, _ALIKE))
         others = sum(share < _LEAST_ALIKE for share in found)
         return _LEAST_ALIKE if same > others else _ALIKE if alike >= others else _NEVER_ALIKE
 
     def as_known(self, archive: Archive, record: Record, lineage: Sequence[LocalIds], alike: float) -> Record:
-        """Return a record under a parent's id as a remark on that one, its new version, or that one."""
+        """Return a record under a parent's id as a remark on the parent's record, or as a version of it."""
         record = self.with_remark(archive, record, lineage, alike)
         if isinstance(record, DecisionRecord):
             return self.with_old_version(archive, record, lineage, alike)
@@ -482,11 +482,7 @@ class _Fold:
     def with_old_version(
         self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds], alike: float
     ) -> DecisionRecord:
-        """Return a record that names a decision by its id alone, as revising it if it adds words.
-
-        Args:
-            alike: how like the old text the new one must be, as of `likeness`.
-        """
+        """Return a record that names a decision by its id alone, as revising it if it adds words."""
         index, text = self.decisions.index, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:

@@ -208,11 +208,9 @@ def is_bare_log(lines: Sequence[str]) -> bool:
 
 
 def own_part(text: str, without: Collection[str] = ()) -> str:
-    """Return data without what it states about its parent; its lines keep their numbers.
+    """Return YAML or JSON, whole or damaged, without what it states about its parent and the keys `without`.
 
-    Args:
-        text: YAML or JSON, whole or damaged.
-        without: more keys that are left out with what is below them.
+    The other lines keep their numbers.
     """
     lines, hidden, keys = [], -1, {*_NO_RECORDS, *without}
     for line in text.split("\n"):
@@ -228,11 +226,9 @@ def own_part(text: str, without: Collection[str] = ()) -> str:
 
 
 def unread_lines(text: str, taken: AbstractSet[int]) -> list[bool]:
-    """Return which lines of data belong to no record, to no parent and to no state of the conversation.
+    """Return which lines of YAML or JSON belong to no record, parent or state of the conversation.
 
-    Args:
-        text: YAML or JSON, whole or damaged.
-        taken: the lines on which records begin, from 0.
+    `taken` are the lines on which records begin, from 0.
     """
     unread: list[bool] = []
     record = -1  # the indent of the record that a line may belong to

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from forgekit.archives import claims as claim_rules
@@ -168,11 +168,10 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     for table in document.nodes:
         if table.kind == "table" and records.lists_chunks(table):
             lines[table.line - 1 : table.last] = [False] * (table.last - table.line + 1)
-    own, headings = own_lines(document, spans, code=True), _headings(document)
     read = sorted(claim.line for claim in page.found.claims)
-    for fence in document.fences:
+    for fence, is_own, heading in _fences(document, spans):
         is_data = fence.info in _DATA or (fence.info == "" and not read)
-        if is_data and own[fence.first_line - 1] and not _in_record(headings, fence):
+        if is_data and is_own and not (heading and records.is_record(heading)):
             first, last = fence.first_line, fence.last_line
             begun = read[bisect_left(read, first) : bisect_left(read, last)]
             unread = unread_lines(fence.content, {line - 1 - first for line in begun})
@@ -180,13 +179,15 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     return lines
 
 
-def _in_record(headings: Sequence[Node], fence: Fence) -> bool:
-    above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
-    return above > 0 and records.is_record(headings[above - 1])
-
-
-def _headings(document: Document) -> list[Node]:
-    return [node for node in document.nodes if node.kind == "heading"]
+def _fences(
+    document: Document, spans: Sequence[tuple[int, int]]
+) -> Iterator[tuple[Fence, bool, Node | None]]:
+    """Yield each fence, whether what is around it is the archive's own, and the nearest heading above it."""
+    own = own_lines(document, spans, code=True)
+    headings = [node for node in document.nodes if node.kind == "heading"]
+    for fence in document.fences:
+        above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
+        yield fence, own[fence.first_line - 1], headings[above - 1] if above else None
 
 
 def _unclosed(blocks: Sequence[MachineBlock], document: Document) -> str:
@@ -222,14 +223,11 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
     if not document.fences and is_bare_log(document.lines):
         _read_log(found, "\n".join(document.lines), 1, carried=False)
         return True
-    around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
-    headings = _headings(document)
-    for fence in document.fences:
+    for fence, is_own, heading in _fences(document, spans):
         carried = any(first <= fence.first_line <= last for first, last in inherited)
-        in_record = _in_record(headings, fence)
-        is_read = around[fence.first_line - 1] or carried
-        if is_read and is_log(fence.info, fence.content, in_record=in_record):
+        in_record = heading is not None and records.is_record(heading)
+        if (is_own or carried) and is_log(fence.info, fence.content, in_record=in_record):
             _read_log(found, fence.content, fence.first_line + 1, carried=carried)
     return False
 
