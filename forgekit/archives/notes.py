@@ -55,8 +55,6 @@ _BOUND = re.compile(
     r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
 )
 _WRITTEN = re.compile(r"[^\W\d_]{4}|[\u3040-\u9fff]{2}")
-_QUESTION = re.compile(r"(?P<title>[^?]+\?)\s+(?:\u2192|->|=>)\s+(?P<answer>.+)", re.DOTALL)
-"""`Does it scale? -> Yes; measured in May.`"""
 _NAME_REST = 3  # words behind a stop in a name
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
@@ -95,8 +93,6 @@ def annotated(
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
     marks: dict[str, Any] = dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
-    if kind == "T" and marks.get("status") == "resolved" and (match := _QUESTION.fullmatch(text)):
-        return match["title"], {**marks, "resolution": match["answer"]}
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
         lead, pairs = split_labels(text, kind, clauses=True)
