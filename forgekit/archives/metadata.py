@@ -228,8 +228,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
     """Take tags and the date out of the title and the text of the head, where no label gives them."""
     known = {
         _bare_name(part)
-        for name in ("tag", "parent", "inherited", "chain", "session")
-        for value, _ in facts.all(name)
+        for value, _ in facts.all("tag", "parent", "inherited", "chain", "session")
         for part in [*items(value), value]
     }
     tagged = facts.first("tag") is not None

@@ -382,7 +382,8 @@ class Reader:
         entries, rest = list[tuple[str, Any]](), list[str]()
         text, raw = _read_title(start, lines, above.states.get(kind))
         self._gather(body, kind, entries, rest)
-        if not bare(text) and rest and not _is_titled(entries, kind):
+        is_titled = any(field_named(label, kind) == "text" for label, _ in entries)
+        if not bare(text) and rest and not is_titled:
             text = rest.pop(0)
         if bare(text):
             entries.append((TEXT_NAMES[kind], bare(text) if text.startswith("`") else text.strip("* ")))
@@ -607,10 +608,6 @@ def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tupl
     return text, raw
 
 
-def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
-    return any(field_named(label, kind) == "text" for label, _ in entries)
-
-
 def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:
     """Yield labels with values; of a note that begins with a label, that label and its value."""
     for label, value in entries:
@@ -695,24 +692,19 @@ def number_records(found: ClaimList) -> None:
             continue
         given_number = parse_integer(number) or 0
         wanted = given_number if 1 <= given_number <= 999 else count[kind] + 1
-        while f"O{kind}{wanted:03d}" in used:
+        while (local_id := f"O{kind}{wanted:03d}") in used:
             wanted += 1
         count[kind] = max(count[kind], wanted)
         if wanted > 999:
             found.warn("unreadable-record", "more than 999 records without ids; the rest was left out", line)
             return
-        used.add(f"O{kind}{wanted:03d}")
+        used.add(local_id)
         words = one_line(title.replace("**", ""))
-        raw = (
-            ({"status": "open"} if kind == "T" and "resolution" not in given else {})
-            | dict(given)
-            | {"text": words}
-            | {"number": str(number).strip() if wanted == given_number else ""}
-        )
-        found.tagged.append(
-            repr(words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}\u2026")
-        )
-        make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
+        raw: dict[str, Any] = {"status": "open"} if kind == "T" and "resolution" not in given else {}
+        raw |= {**given, "text": words, "number": str(number).strip() if wanted == given_number else ""}
+        name = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}\u2026"
+        found.tagged.append(repr(name))
+        make_claim(found, local_id, raw, line, Family.PROSE, kind=kind)
 
 
 # Sentences
