@@ -90,11 +90,10 @@ def record_name(record: MachineRecord) -> str:
 
 def _quote(text: str) -> str:
     """Quote text so that YAML and JSON read it alike and `--` never occurs."""
-    quoted = HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False))
-    quoted = MARKS.sub(lambda match: "".join(f"\\u{ord(c):04x}" for c in match.group()), quoted)
+    quoted = MARKS.sub(_escape, HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False)))
     return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
 
 
 def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    codes = map(ord, match.group())
+    return "".join(f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}" for code in codes)

@@ -199,11 +199,10 @@ def _unclosed(blocks: Sequence[MachineBlock], document: Document) -> str:
 
 def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]) -> list[MachineBlock]:
     """Take the claims of the blocks that can be relied on, and report the others."""
-    printed = [line for span in printed_lines(document) for line in span]
+    printed = [range(first, last + 1) for first, last in printed_lines(document)]
     usable: list[MachineBlock] = []
     for block in blocks:
-        pasted = bisect_left(printed, block.first_line) % 2 or block.first_line in printed
-        if pasted or block.purpose:
+        if block.purpose or any(block.first_line in lines for lines in printed):
             continue
         if block.broken:
             message = f"the machine block {block.broken}; the rest of the text is read instead"
