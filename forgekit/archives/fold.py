@@ -221,24 +221,23 @@ class EntityIndex:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Entities(Generic[R]):
-    """The decisions or the threads of one fold: how records find them, and their histories."""
+@dataclass(slots=True)
+class _Entities(EntityIndex, Generic[R]):
+    """The decisions or the threads of one fold, with their histories."""
 
-    noun: str
-    index: EntityIndex
+    noun: str = field(kw_only=True)
     histories: dict[EntityId, History[R]] = field(default_factory=dict)
 
     def history(self, entity: EntityId, archive: Archive, record: R) -> History[R]:
         """Return the history of an entity; this record begins it if there is none."""
-        return self.histories.setdefault(entity, History(archive, record, self.index.texts[entity]))
+        return self.histories.setdefault(entity, History(archive, record, self.texts[entity]))
 
 
 def _is_reworded(entities: _Entities[Any], entity: EntityId, record: Record, text: str) -> bool:
     """Say whether a record has words that the entity it is about has not, which a person should know."""
-    known = entities.index.texts[entity]
+    known = entities.texts[entity]
     if record.entity is not None:
-        return entity == entities.index.named(record.entity) and _adds_words(known, text)
+        return entity == entities.named(record.entity) and _adds_words(known, text)
     restated = text == record.local_id or (record.status is not None and record.status.ended)
     return entities.noun == "decision" and not restated and not _words(text) <= _words(known)
 
@@ -262,10 +261,10 @@ class _Fold:
         self.texts = {archive.id: text for archive, text in pairs}
         self.ancestry = ancestry(archive for archive, _ in pairs)
         self.manual = manual
-        self.decisions: _Entities[DecisionRecord] = _Entities("decision", EntityIndex())
-        self.threads: _Entities[ThreadRecord] = _Entities("thread", EntityIndex(renamed=True))
+        self.decisions: _Entities[DecisionRecord] = _Entities(noun="decision")
+        self.threads: _Entities[ThreadRecord] = _Entities(noun="thread", renamed=True)
         for entity in manual.values():
-            index = self.decisions.index if isinstance(entity, Decision) else self.threads.index
+            index = self.decisions if isinstance(entity, Decision) else self.threads
             index.add(entity.id, entity.project_uuid, entity.title)
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, LocalIds] = {}
@@ -328,7 +327,7 @@ class _Fold:
 
     def words_of(self, record: Record, lineage: Iterable[LocalIds]) -> str:
         """Return the words that a parent has under a record's id, "" where it has none."""
-        return self.entities_of(record).index.texts.get(self.held(record, lineage), "")
+        return self.entities_of(record).texts.get(self.held(record, lineage), "")
 
     def held(self, record: Record, lineage: Iterable[LocalIds]) -> EntityId:
         """Return what the nearest ancestor calls by a record's id; without an id, what is most like it."""
@@ -342,7 +341,7 @@ class _Fold:
         known = {entity for parent in parents for entity in self.own.get(parent.id, {}).values()}
         for record in records:
             if record.number == "":
-                texts, text = self.entities_of(record).index.texts, _made(archive, record)[1]
+                texts, text = self.entities_of(record).texts, _made(archive, record)[1]
                 found = ((likeness(texts[e], text), e) for e in known if e in texts)
                 share, entity = max(found, default=(0.0, EntityId("")))
                 if share >= _MOST_ALIKE:
@@ -359,7 +358,7 @@ class _Fold:
                 self.note_unknown(archive, record.line, record.local_id)
                 return
             entity = made
-            entities.index.add(entity, archive.project_uuid, text)
+            entities.add(entity, archive.project_uuid, text)
         elif _is_reworded(entities, entity, record, text):
             message = f"{record.local_id} is registered in other words, which it keeps"
             self.note(archive, record.line, "kept-words", message)
@@ -371,7 +370,7 @@ class _Fold:
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
-            held = _held(lineage, name) or self.decisions.index.named(name) or self.threads.index.named(name)
+            held = _held(lineage, name) or self.decisions.named(name) or self.threads.named(name)
             if key not in own and held:
                 own.add(key)
                 record = self.of_update(update, held)
@@ -384,19 +383,19 @@ class _Fold:
 
     def of_update(self, update: Update, held: EntityId) -> Record | None:
         """Return the record that an update makes, None where its words are not understood."""
-        kind, name = "D" if held in self.decisions.index.texts else "T", update.local_id
+        kind, name = "D" if held in self.decisions.texts else "T", update.local_id
         _, fields = update_in(update.text, kind, name)
         short = {"entity": name} if is_short(name) else {}
         given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short, **fields}
         if not fields:
             return None
         if kind == "D":
-            return DecisionRecord(**{"text": self.decisions.index.texts[held], **given})
-        return ThreadRecord(**{"title": self.threads.index.texts[held], **given})
+            return DecisionRecord(**{"text": self.decisions.texts[held], **given})
+        return ThreadRecord(**{"title": self.threads.texts[held], **given})
 
     def with_old_id(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
-        texts, title = self.entities_of(record).index.texts, _TITLES[_kind_of(record)]
+        texts, title = self.entities_of(record).texts, _TITLES[_kind_of(record)]
         bracket = _LAST_BRACKET.search(getattr(record, title))
         for name in references(bracket["inner"]) if bracket else ():
             if bracket and match_key(texts.get(_held(lineage, name), "")) == match_key(bracket["text"]):
@@ -406,7 +405,7 @@ class _Fold:
 
     def with_state(self, archive: Archive, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record under a parent's id; where its text is a state, as one with that state."""
-        kind, index = _kind_of(record), self.entities_of(record).index
+        kind, index = _kind_of(record), self.entities_of(record)
         held = self.held(record, lineage) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
@@ -449,7 +448,7 @@ class _Fold:
         if isinstance(record, DecisionRecord):
             return self.with_old_version(archive, record, lineage, alike)
         known, title = self.words_of(record, lineage), statement(record.title)
-        if not known or record.entity or self.threads.index.by_key.get(match_key(title)):
+        if not known or record.entity or self.threads.by_key.get(match_key(title)):
             return record
         return replace(record, scope=Scope.INHERITED) if likeness(known, title) >= alike else record
 
@@ -465,7 +464,7 @@ class _Fold:
         known, text = self.words_of(record, lineage), _made(archive, record)[1]
         is_own = record.scope is Scope.OWN and not (record.entity or getattr(record, "revises", None))
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
-        is_known = is_like or match_key(text) in self.entities_of(record).index.by_key
+        is_known = is_like or match_key(text) in self.entities_of(record).by_key
         ended = bool(status and status.ended)
         is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
         is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
@@ -483,7 +482,7 @@ class _Fold:
         self, archive: Archive, record: DecisionRecord, lineage: Sequence[LocalIds], alike: float
     ) -> DecisionRecord:
         """Return a record that names a decision by its id alone, as revising it if it adds words."""
-        index, text = self.decisions.index, statement(record.text)
+        index, text = self.decisions, statement(record.text)
         named = index.named(record.entity) if record.local_id == record.entity else None
         if record.entity is None and record.scope is Scope.OWN and record.inherited_from is None:
             held = self.held(record, lineage)
@@ -536,7 +535,7 @@ class _Fold:
         names = ("tier", "tier_token", "rationale", "alternatives", "governs", "tags")
         # A local id of that archive may be another record's in the one of the new version.
         meant = (self.visible[archive.id].get(key_of(name)) for name in last.dependencies or ())
-        needed = tuple(short_id(Kind.DECISION, each) for each in meant if each in self.decisions.index.texts)
+        needed = tuple(short_id(Kind.DECISION, each) for each in meant if each in self.decisions.texts)
         return {**{name: getattr(last, name) for name in names}, "dependencies": needed or None}
 
     def match(
@@ -560,7 +559,7 @@ class _Fold:
             getattr(record, "revises", ())
         )
         has_id = record.number != "" or held
-        return self.entities_of(record).index.match(
+        return self.entities_of(record).match(
             text,
             project=archive.project_uuid,
             lineage=lineage,
@@ -572,9 +571,9 @@ class _Fold:
     def has_wrong_id(self, archive: Archive, record: Record) -> bool:
         """Report a short id that does not fit the text; say whether the record has no other id."""
         entities = self.entities_of(record)
-        named, index = entities.index.named(record.entity), entities.index
+        named = entities.named(record.entity)
         first, alone = f"{entities.noun[0].upper()}001", record.local_id == record.entity
-        if named is not None and index.projects[named] == archive.project_uuid:
+        if named is not None and entities.projects[named] == archive.project_uuid:
             kept = "left out" if alone else f"taken for a new {entities.noun}"
             message = f"{record.entity} has another text in the registry; the line was {kept}"
             name = first if alone else record.local_id
@@ -611,7 +610,7 @@ class _Fold:
 
     def refer_decision(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> None:
         """Resolve what a decision depends on, what replaced it, and what it revises."""
-        visible, index, line = self.visible[archive.id], self.decisions.index, record.line
+        visible, index, line = self.visible[archive.id], self.decisions, record.line
         me = visible[key_of(record.local_id)]
         for name in record.dependencies or ():
             if target := self.find(archive, visible, name, index, line, me):
@@ -657,7 +656,7 @@ class _Fold:
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""
-        visible, index = self.visible[archive.id], self.threads.index
+        visible, index = self.visible[archive.id], self.threads
         me = visible[key_of(thread.local_id)]
         self.blockers.pop(me, None)  # so that the later statement loses if both close a cycle
         self.blockers[me] = [
