@@ -1,13 +1,15 @@
 """What the tagger finds beside the records that were found by id, label or table: more records, more fields.
 
 In: the page after its records were read. Out: claims. A record that both found keeps what has a
-known label; the tagger fills the fields that have no value yet.
+known label; the tagger fills the fields that have no value yet. Known labels on a record's own line go
+before the tagger's spans.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -42,9 +44,11 @@ from forgekit.archives.labels import (
     CONFIDENCE,
     STATES,
     colour_in,
+    fact_named,
     field_named,
     leading,
     lists_kind,
+    names_kind,
     state_of_label,
 )
 from forgekit.archives.layout import (
@@ -54,19 +58,10 @@ from forgekit.archives.layout import (
     with_lists,
     with_series,
 )
-from forgekit.archives.line_labels import (
-    RELABELLED,
-    TAGS,
-    answer_behind,
-    as_labelled,
-    label_counts,
-    labelled_fields,
-    noted_before,
-    take_labelled,
-    widen,
-)
+from forgekit.archives.notes import fields_of_note, split_labels
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
+from forgekit.archives.states import end_noted
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
@@ -124,6 +119,26 @@ _WORDS = re.compile(r"[^\W_]+")
 _FROM_NUMBER = re.compile(r"\d.*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
+_ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
+_NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
+_OUTER = " .*_`"
+_STOP = re.compile(r"(?<=[.!?])\s")
+_BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
+_BEFORE = ("tier", "confidence", "priority", "status")
+"""The fields that brackets before a record's words may give."""
+_TAGS = {
+    "rationale": "why",
+    "alternatives": "alt",
+    "dependencies": "dep",
+    "superseded_by": "by",
+    "revises": "rev",
+    "blocked_by": "blk",
+    "resolution": "res",
+}
+"""Tags of fields whose values are words or names."""
+_LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
+"""Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
 
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
@@ -134,11 +149,10 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
-    labels = label_counts(lines)
+    labels = _label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
-    spans = [as_labelled(s, _label_beside(page, s)) if s.tag in RELABELLED else s for s in spans]
-    found, facts = grouped(spans, lines, page.rows)
+    found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
     found = _stated([each for each in found if not _is_field(page, each)], page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -146,7 +160,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
-        take_labelled(each, lines, _kind_of(each))
+        _take_labelled(each, lines, _kind_of(each))
         each.fields = [_meant(page, span, each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
@@ -355,7 +369,7 @@ def _register(
     lines, line = page.document.lines, page.document.lines[each.words.line - 1]
     if not _has_more_words(lines, each, title):
         each.words = replace(each.words, value="")
-    widen(each, line, labels)
+    _widen(each, line, labels)
     left = left_behind(lines, each)
     raw = _stated_fields(page, each, title, local_id)
     if left:
@@ -379,7 +393,7 @@ def _register(
 def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[str, Any]:
     """Return the fields of a record that its spans, its line and the title of its list give."""
     kind, lines, line = _kind_of(each), page.document.lines, page.document.lines[each.words.line - 1]
-    raw = _fields(each, kind) | labelled_fields(each, lines, kind) | {"text": each.words.text}
+    raw = _fields(each, kind) | _labelled_fields(each, lines, kind) | {"text": each.words.text}
     state = state_of_label(_label_beside(page, each.words), kind) or state_of_label(title, kind)
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
@@ -387,11 +401,11 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
     raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _NAMING}
-    noted = noted_before(each, line, key_of(local_id), kind)
+    noted = _noted_before(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
     raw = noted | raw
-    if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := answer_behind(each, line)):
+    if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := _answer_behind(each, line)):
         raw |= {"resolution": answer, "blocked_by": []}
     if kind == "T":
         raw = _marked(line, raw, has_state=bool(each.all("state")))
@@ -492,7 +506,7 @@ def _meant(page: Page, span: Span, each: Found) -> Span:
         return span
     name = field_named(_label_beside(page, span), "D")
     if name in _NAMING:
-        return replace(span, tag=TAGS[name])
+        return replace(span, tag=_TAGS[name])
     own, others = series_of(_id_of(each)), map(series_of, _named(span))
     earlier = any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
     return replace(span, tag="rev") if span.tag == "by" and earlier else span
@@ -562,7 +576,7 @@ def _kind_of(each: Found) -> str:
 def _fields(each: Found, kind: str) -> dict[str, Any]:
     """Return the fields of a record under the names of claims."""
     raw: dict[str, Any] = {}
-    for name, tag in TAGS.items():
+    for name, tag in _TAGS.items():
         spans = each.all(tag) if name in OWN_FIELDS[kind] else []
         if spans and tag in ("alt", "blk"):
             raw[name] = [part for span in spans for part in _parts(span)]
@@ -625,3 +639,110 @@ def _named_status(fields: Iterable[Span], kind: str) -> str:
 def _is_replaced(each: Found, kind: str) -> bool:
     """Say whether a decision has words that name what replaced it."""
     return kind == "D" and any(span.margin >= _SURE_FIELD for span in each.all("by"))
+
+
+# Labels, brackets and arrows on the line of a record, beside its spans
+
+
+def _label_counts(lines: Sequence[str]) -> Mapping[str, int]:
+    """Return how many lines begin with each label, in lower case."""
+    return Counter(labelled(_ITEM_HEAD.sub("", line, count=1))[0].casefold() for line in lines)
+
+
+def _as_labelled(page: Page, span: Span) -> Span:
+    """Return a thread or an answer as a decision where the label beside it is one such as `Decision`."""
+    if span.tag not in ("T", "res"):
+        return span
+    label = _label_beside(page, span)
+    is_text = field_named(label, "D") == "text"
+    is_decision = is_text and names_kind(label, "D") and not names_kind(label, "T")
+    return replace(span, tag="D", value="") if is_decision else span
+
+
+def _widen(each: Found, line: str, labels: Mapping[str, int]) -> None:
+    """Give a record all words that are its own on its line.
+
+    A known label such as `Decision:` gives it the whole line. Words before a colon that are no label are its
+    subject, as in `Budget: 9,000 a year`; a label is known, or begins more than one line (`_label_counts`).
+    """
+    start = _start_of_words(each, line)
+    label, value = labelled(line[start:])
+    words = each.words
+    inside = [span for span in each.fields if span.line == words.line and span.column >= start]
+    if field_named(label, each.kind) == "text" or lists_kind(label, each.kind):
+        text = value.strip(" *_`|")
+        if words.text in text and words.line == words.last and all(span.tag == "note" for span in inside):
+            each.fields = [span for span in each.fields if span not in inside]
+            each.words = replace(words, text=text, column=line.rindex(text))
+    elif label and labels[label.casefold()] < 2 and not _is_known(label):
+        between = line[start : words.column].removeprefix(label).strip(_OUTER)
+        if words.text == label and not any(span.column > words.column for span in inside):
+            sentence = re.split(r"(?<=[.;!?])\s", value, maxsplit=1)[0].rstrip(_OUTER)
+            each.words = replace(words, text=f"{label}: {sentence}", column=start)
+        elif words.text != label and between == ":":
+            each.words = replace(words, text=f"{label}: {words.text}", column=start)
+
+
+def _start_of_words(each: Found, line: str) -> int:
+    """Return where words begin on a record's line, behind its marks and its id."""
+    ids = (span.column + len(span.text) for span in each.all("id") if span.line == each.words.line)
+    if behind := max(ids, default=0):
+        return len(line) - len(line[behind:].lstrip(_BEHIND_ID))
+    return len(line) - len(_ITEM_HEAD.sub("", line, count=1))
+
+
+def _is_known(label: str) -> bool:
+    known = (lists_kind, names_kind, state_of_label, field_named, end_noted)
+    return fact_named(label) is not None or any(meets(label, kind) for meets in known for kind in "DT")
+
+
+def _labelled_fields(each: Found, lines: Sequence[str], kind: str) -> dict[str, str]:
+    """Return reason, alternatives and state of a decision where labels begin all lines that have them."""
+    found: dict[str, str] = {}
+    for tag, (name, joint) in _LISTED.items() if kind == "D" else ():
+        numbers = {number: None for span in each.all(tag) for number in range(span.line, span.last + 1)}
+        heads = (_ITEM_HEAD.sub("", lines[number - 1], count=1) for number in numbers)
+        read = [split_labels(head, kind, opening=True) for head in heads]
+        pairs = (pair for lead, some in read if not lead.strip() for pair in some)
+        values = [value for label, value in pairs if label == name]
+        if read and len(values) == len(read):
+            found[name] = joint.join(values)
+    return found
+
+
+def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
+    """Give a record's fields the values of known labels that the tagger took for something else.
+
+    Such a label begins a line, or a sentence behind the record's words. An answer is not divided.
+    """
+    for number in sorted({span.line for span in (each.words, *each.fields)}):
+        line, words = lines[number - 1], each.words
+        behind = words.column + len(words.text)
+        at = behind if number == words.line else len(line) - len(_ITEM_HEAD.sub("", line, count=1))
+        lead, pairs = split_labels(line[at:], kind) if line.lstrip()[:1] != "|" else ("", [])
+        for name, value in pairs if number == words.line or not lead.strip(" :*_") else ():
+            tag, text = _TAGS.get(name, ""), _STOP.split(value, maxsplit=1)[0]
+            at = max(line.find(value, at), at)
+            inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
+            inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_OUTER)]
+            is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
+            is_cut = is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            if tag and (is_cut or all(span.tag != tag for span in inside)):
+                near = inside[0] if inside else replace(words, value="", line=number, last=number)
+                span = replace(near, tag=tag, text=text.rstrip(_OUTER), column=at, margin=inf)
+                each.fields = [*(span for span in each.fields if span not in inside), span]
+
+
+def _answer_behind(each: Found, line: str) -> str:
+    """Return what an arrow behind a question leads to on its line, "" where there is none."""
+    _, found, behind = line.rpartition(each.words.text)
+    match = _ANSWER.match(behind) if found.endswith("?") else None
+    return match[1] if match else ""
+
+
+def _noted_before(each: Found, line: str, own: str, kind: str) -> dict[str, Any]:
+    """Return the fields in brackets before a record's words: `E1 (level 2)`; `own` is the key of its id."""
+    notes = (match[1].split(",") for match in _NOTE.finditer(line[: each.words.column]))
+    parts = (",".join(part for part in note if key_of(part.strip()) != own) for note in notes)
+    fields = [fields_of_note(part, kind) for part in parts]
+    return {name: value for some in fields for name, value in some.items() if name in _BEFORE}
