@@ -79,7 +79,7 @@ def create(
     """Register a convention that a person states; one with this text is approved, and used again if decayed.
 
     Args:
-        anti_pattern: whether it says what not to do.
+        anti_pattern: whether it is about what not to do.
         scope: path globs and names of components that it applies to.
         project: a project's name, else the conversation's; a new one is registered along.
         at: event time in ms since 1970, else the conversation's, else now.

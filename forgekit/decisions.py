@@ -63,7 +63,7 @@ def create(
         at: event time in ms since 1970, else the conversation's, else now.
         again: register the text although an active decision of the project has it.
 
-    Raises TransitionError where that one is out of force; RuleError where it says otherwise, where the text
+    Raises TransitionError where that one is out of force; RuleError where it differs, where the text
     is too long, and for a text that an active decision of the project has already.
     """
     bases = forge.resolve_all(dependencies, Kind.DECISION)
@@ -244,7 +244,7 @@ def edit(
     tags: Iterable[str] | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Change what a decision says besides its text.
+    """Change the fields of a decision besides its text.
 
     Raises RuleError where decisions would rest on each other.
     """

@@ -121,7 +121,7 @@ class Forge:
 
     @cached_property
     def judge(self) -> Judge | Missing:
-        """What says whether two decisions contradict each other, or why there is nothing that does."""
+        """The judge of whether two decisions contradict each other, or why there is none."""
         from forgekit.models.choice import find_judge
 
         return find_judge(self.settings, cache_dir(self.root))

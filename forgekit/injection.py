@@ -173,7 +173,7 @@ def _prefix(evidence: Iterable[str]) -> str:
 def _edit(top: Path, path: str, head: str, block: str, ours: set[str]) -> FileEdit | None:
     """Return the change of a file, None for none; a file of rules without rules is deleted.
 
-    `ours` are the lines that may stand between the marks.
+    `ours` are the lines that may be between the marks.
     """
     if (top / path).is_symlink():
         raise FormatError("is a link; give the file itself as --target", path=path)

@@ -93,7 +93,7 @@ def add(
         title: one line, else that of the front matter, the first heading, or the first words.
         project: its name, else the default or only one.
         tags: words, beside the `#tags` of the text.
-        at: when it was written, in ms since 1970, else what the front matter says, else now.
+        at: when it was written, in ms since 1970, else the time in the front matter, else now.
         source: names what the note is made of again and again.
 
     Raises UsageError for a note without words, RuleError for a title that is too long.
@@ -416,7 +416,7 @@ def _from_file(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Head:
-    """What the front matter of a Markdown file says.
+    """The front matter of a Markdown file.
 
     Attributes:
         at, updated: when the text was written and last changed.
@@ -438,7 +438,7 @@ class _Head:
 
 
 def _head(text: str) -> tuple[_Head, str]:
-    """Return what a text's front matter says, and the text below it."""
+    """Return a text's front matter, and the text below it."""
     unread: list[frontmatter.Unread] = []
     try:
         fields, _, below = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)

@@ -21,7 +21,7 @@ def create(
 ) -> Written:
     """Register a project; one of that name, in whatever case, is returned as it is.
 
-    Raises RuleError where that one has another description or other tags.
+    Raises RuleError where the existing one has another description or other tags.
     """
     line = normalise(one_line(forge.project(name, forge.registry()) or ""))
     words = tuple(dict.fromkeys(tags))

@@ -82,7 +82,7 @@ class Scored(NamedTuple):
         """Say whether it is clearly about a query: named, near in meaning, or by the words of a text of it.
 
         Args:
-            query: the encoder tells the meaning of English alone.
+            query: the encoder knows the meaning of English alone.
             text: in the place of its title and snippet.
         """
         from forgekit.insight.question import about

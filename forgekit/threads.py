@@ -58,8 +58,8 @@ def create(
         blocked_by: other threads, by any name; words of several that name none are what it waits for.
         at: event time in ms since 1970, else the conversation's, else now.
 
-    Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
-    had this title has another one now, and for a title that is too long.
+    Raises TransitionError where the existing thread has ended; RuleError where it differs, where the thread
+    that had this title has another one now, and for a title that is too long.
     """
     level = word_of(Priority, "priority", priority)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
@@ -186,7 +186,7 @@ def _in_state(
             f"{format_instant(at)} lies before that; say a later --at, or leave it out"
         )
     body = thread.body
-    if not status.ended and thread.resolution:  # a reopened thread still says how it ended before
+    if not status.ended and thread.resolution:  # a reopened thread keeps how it ended before
         body = with_earlier_resolution(body, thread.updated_at, thread.status.value, thread.resolution)
     return replace(
         thread,

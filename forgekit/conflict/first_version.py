@@ -30,7 +30,7 @@ def migrated(texts: Mapping[str, str], touched: Callable[[str], bool]) -> dict[s
 
     Args:
         texts: entity files by path.
-        touched: says whether a person has changed the file at a path since it was made.
+        touched: whether a person has changed the file at a path since it was made.
     """
     found = {
         entity.id: entity
@@ -57,7 +57,7 @@ def migrated(texts: Mapping[str, str], touched: Callable[[str], bool]) -> dict[s
 
 
 def _conflict(path: str, text: str) -> Conflict | None:
-    """Return the conflict of a file that says nothing but what the first version wrote by itself."""
+    """Return the conflict of a file that holds nothing but what the first version wrote by itself."""
     if not path.startswith(f"{Kind.CONFLICT.folder}/"):
         return None
     try:

@@ -67,11 +67,11 @@ class Judge(Protocol):
 
 
 class Level(Enum):
-    """What a judge says of a pair: how surely both cannot be followed, or another relation."""
+    """A judge's answer on a pair: how surely both cannot be followed, or another relation."""
 
     CONFLICT = "conflict"  # keeps both sides from being carried
     POSSIBLE = "possible"  # listed for a person, blocks nothing
-    REPLACEMENT = "replacement"  # one of the texts says that it replaces the other
+    REPLACEMENT = "replacement"  # one of the texts states that it replaces the other
     DUPLICATE = "duplicate"  # they say the same
     NONE = "none"
 

@@ -1,6 +1,6 @@
 """Which pairs of decisions are judged, and what a judgement means for them. Pure.
 
-A finding is what a judge says of a pair of active decisions: computed from the files, never committed. What
+A finding is a judge's answer on a pair of active decisions: computed from the files, never committed. What
 one of level conflict means for its two sides:
 
     in two projects                              neither side is carried until a person chooses
@@ -121,7 +121,7 @@ class Finding:
     def verdict(self) -> Conflict:
         """Return the verdict file of this pair with status open.
 
-        It says nothing of the judge: the same pair gives the same file on every machine.
+        It does not depend on the judge: the same pair gives the same file on every machine.
         """
         return Conflict.between(self.a, self.b, NATURE)
 
@@ -155,7 +155,7 @@ class Findings:
     Attributes:
         conflicts: both sides cannot be followed.
         possible: listed for a person, block nothing.
-        replacements: pairs of which one says that it replaces the other.
+        replacements: pairs of which one text states that it replaces the other.
         duplicates: pairs that say the same, answered by a verdict or not.
         judged: pairs whose judgement is known.
         unjudged: pairs that were not judged within the time given.
@@ -172,7 +172,7 @@ class Findings:
 
     @cached_property
     def yields(self) -> Mapping[EntityId, Finding]:
-        """Each decision that yields to a higher tier, with the finding that says so.
+        """Each decision that yields to a higher tier, with that finding.
 
         The highest tier comes first, and what yields makes no other decision yield.
         """

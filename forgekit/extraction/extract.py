@@ -2,7 +2,7 @@
 
 Explicit records and labelled lists are read by their form; what sentences state is read by a trained reader,
 if there is one. Repetitions are left out. The explicit records of a compaction summary belong to its archive;
-what else it says is read like a turn of the assistant.
+its other text is read like a turn of the assistant.
 """
 
 from __future__ import annotations

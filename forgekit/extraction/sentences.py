@@ -97,7 +97,7 @@ def sentences(message: str) -> Iterator[Sentence]:
 
 
 def whole_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a text as they stand, each on one line, without headings, code and tables."""
+    """Yield the sentences of a text verbatim, each on one line, without headings, code and tables."""
     for run in _runs(text):
         raw = text[run.start : run.end]
         place = 0
@@ -109,7 +109,7 @@ def whole_sentences(text: str) -> Iterator[str]:
 
 
 def before_document(message: str) -> str:
-    """Return what stands before a document that is pasted into a message: it has two headings or more."""
+    """Return what comes before a document that is pasted into a message: it has two headings or more."""
     headings = [start for start, line in own_lines(message) if _HEADING.match(line.lstrip())]
     return message[: headings[0]] if len(headings) > 1 else message
 
@@ -145,7 +145,7 @@ def own_lines(message: str) -> Iterator[tuple[int, str]]:
 
 
 def is_quoted(message: str, start: int, end: int) -> bool:
-    """Say whether a stretch of a message stands between quotation marks, backquotes or in struck text."""
+    """Say whether a stretch of a message is between quotation marks, backquotes or in struck text."""
     first = message.rfind("\n", 0, start) + 1
     return any(q.start() <= start and end <= q.end() for q in _QUOTED.finditer(message, first, end + LONGEST))
 

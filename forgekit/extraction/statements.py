@@ -78,7 +78,7 @@ _INLINE = re.compile(r"\W{0,6}(?P<label>[^\W\d_][^\n:*\uff1a]{2,30})\*{0,2}[:\uf
 """A label with its text on the same line."""
 _LISTED = re.compile(r"[,;]\s+|\s*\n\s*")
 _CLAUSE = re.compile(r"(?:[,:]+(?=[\s*_])|[;()\n\"\u2013\u2014\u201c\u201d\u201e\u00ab\u00bb])+\s*")
-"""What parts the clauses of a sentence; where a sentence ends, `sentences` says."""
+"""What parts the clauses of a sentence; `sentences` finds where a sentence ends."""
 _ENDS = " \n*_.,;:!?\u2026"
 _CLAUSE_END = re.compile(r"[`*_]*\s*(?:[.,;:!?)\n\"\u2013\u2014\u3002\u201c\u201d\u00bb]|$)")
 _STOP = re.compile(r"[.!?]+\s|\n|\u3002")
@@ -197,7 +197,7 @@ def find(
 
 
 def labelled(text: str) -> Iterator[Find]:
-    """Yield what stands behind `Decision:`, and the items below `Decisions made:` or `Open questions:`.
+    """Yield what is behind `Decision:`, and the items below `Decisions made:` or `Open questions:`.
 
     A sentence `Reason: ...` or `Alternatives: ...` that follows belongs to the decision.
     """
@@ -316,7 +316,7 @@ def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
 def _of_words(run: Run, text: str, *, widened: bool = False) -> Run:
     """Return a run of whole words; a decision or thread has the near ends of its clause, such as a `not`.
 
-    Behind a clause that ends in a colon stands what it announces: all of it belongs to the run. Code between
+    What a clause that ends in a colon announces is behind it: all of it belongs to the run. Code between
     backquotes is one word.
     """
     start, end = run.start, run.end
@@ -408,7 +408,7 @@ def _of_sentence(turn: int, words: Words, first: int, family: str, shares: Seque
 def _beside(runs: Sequence[Run], turns: Sequence[tuple[bool, str]]) -> Mapping[Run, Sequence[Run]]:
     """Return the reasons, rejections and proposals of each decision.
 
-    A reason goes to the statement that it stands in or next to, and to none where that is no decision; a
+    A reason goes to the statement that it is in or next to, and to none where that is no decision; a
     rejection to the nearest decision of its turn, without one to the first decision of the next turn; a
     proposal to every decision of the next turn.
     """
@@ -437,7 +437,7 @@ def _nearest(runs: Sequence[Run], to: Run) -> Run:
 
 
 def _reason(run: Run, of: Run, text: str) -> Run | None:
-    """Return a reason as a whole clause, if it is one and stands in or next to its decision's sentence."""
+    """Return a reason as a whole clause, if it is one and is in or next to its decision's sentence."""
     run = replace(run, end=run.start + len(text[run.start : run.end].rstrip(" .,;:!?")))
     wide = _of_words(run, text, widened=True)
     start = run.start if wide.start <= of.start < run.start else wide.start
@@ -488,7 +488,7 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
 
 
 def _only_accepts(text: str, others: str) -> bool:
-    """Say whether a message is a few words which name nothing: no number, and nothing else that was said."""
+    """Say whether a message is a few words which name nothing: no number, and no word of the other texts."""
     own = words(text)
     return (
         len(text.split()) <= FEW

@@ -54,7 +54,7 @@ def keep_contradicted(cache: CheckedRows, found: Mapping[EntityId, Collection[En
 
 
 def kept_contradicted(folder: Path, keys: Iterable[EntityId]) -> dict[EntityId, set[EntityId]]:
-    """Return which conventions were found to contradict each one; an id says what a convention's text is."""
+    """Return which conventions were found to contradict each one; an id names a convention's text."""
     if not (folder / CACHE_FILE).exists():
         return {}
     names = {f"contradict {key}": key for key in keys}
@@ -74,7 +74,7 @@ def text_cosines(
 
     Args:
         version: names what encodes.
-        late: says that no more texts may be encoded; a pair that needs one has None.
+        late: whether no more texts may be encoded; a pair that needs one has None.
         near: returns, in half precision, vectors that were made while other texts were encoded; they serve
             where an error as great as that makes cannot change the cosine.
     """

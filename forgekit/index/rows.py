@@ -71,7 +71,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ].*")
 
 
 def tables() -> str:
-    """Return the statements that make the catalogue; `FIELDS` says which fields have a column."""
+    """Return the statements that make the catalogue; `FIELDS` names the fields that have a column."""
     from forgekit.model.entities import flagged
 
     return _TABLES.replace("[columns]", ", ".join(f"{name} TEXT" for name in flagged("column")))
@@ -200,7 +200,7 @@ def _sum(entity: str, kind: str, fields: str, body: str) -> int:
 def entity_of(key: object, kind: object, fields: object, body: object, checksum: object) -> Entity:
     """Build an entity from its row.
 
-    The values were checked when the row was written, and its checksum says that they are the same.
+    The values were checked when the row was written, and its checksum proves that they are the same.
 
     Raises DamageError.
     """

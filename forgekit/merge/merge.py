@@ -395,7 +395,7 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
 
 
 RESOLUTION = "## Resolution"
-"""The section of a thread that says how it ended."""
+"""The section of a thread about how it ended."""
 
 
 def merge(base: E | None, ours: E | None, theirs: E | None) -> Merged[E]:

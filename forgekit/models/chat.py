@@ -106,7 +106,7 @@ class Chat:
         return None
 
     def problems(self, code: str, setting: str, left: str, fix: str = "") -> tuple[Problem, ...]:
-        """Return a warning of what has no usable answer; `left` says what, and what became of it."""
+        """Return a warning of what has no usable answer; `left` names what, and what became of it."""
         if not self.failed:
             return ()
         message = f"{self.failed.total()} of {self.asked} {left}: {'; '.join(self.failed)}"

@@ -23,7 +23,7 @@ _SENT = 8_000
 
 
 class Essence(NamedTuple):
-    """What a text says, and its key phrases; `text` is "" where nothing could be made."""
+    """The gist of a text, and its key phrases; `text` is "" where nothing could be made."""
 
     text: str
     concepts: tuple[str, ...] = ()

@@ -176,7 +176,7 @@ def _pooling(folder: Path, modules: Any) -> str:
         chosen = [config["pooling_mode"]]
     mode = {"mean_tokens": "mean", "cls_token": "cls", "mean": "mean", "cls": "cls"}.get(" ".join(chosen))
     if mode is None or config.get("include_prompt") is False:
-        raise ForeignModelError(f"its pooling is {' '.join(chosen)[:80] or 'not said'}")
+        raise ForeignModelError(f"its pooling is {' '.join(chosen)[:80] or 'not named'}")
     return mode
 
 
@@ -261,7 +261,7 @@ def _require_tensors(model: BertModel) -> None:
         tensor = model.tensors.get(name)
         place = f"{model.folder / WEIGHTS}: {name}"
         if tensor is None or tensor.shape != shape:
-            raise FormatError(f"must have the shape {list(shape)}, as config.json says", path=place)
+            raise FormatError(f"must have the shape {list(shape)}, as in config.json", path=place)
         if tensor.dtype not in {"F32", "F16", "BF16"}:
             raise ForeignModelError(f"its numbers are {tensor.dtype}")
 

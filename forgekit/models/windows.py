@@ -1,7 +1,7 @@
 """A conversation as windows of tokens that the statement reader's model reads at once.
 
 In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
-tags. Code, quotes, tool output and documents that a person pastes have no tokens; a mark says who speaks. Of
+tags. Code, quotes, tool output and documents that a person pastes have no tokens; a mark names who speaks. Of
 an assistant's text between two turns of a person only the end is read: it holds 49 of 50 marks, and one
 token of ten. A sentence that one speaker repeats at once is read once.
 """
@@ -69,7 +69,7 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
 
 
 def _read(by_person: Sequence[bool], sizes: Sequence[int]) -> list[int]:
-    """Return the numbers of the sentences that are read, by who says them and how many tokens they have."""
+    """Return the numbers of the sentences that are read, by speaker and number of tokens."""
     found, left = [], LAST
     for number in reversed(range(len(sizes))):
         if by_person[number]:

@@ -62,7 +62,7 @@ meer met mijn moet na naar niet nog nu of om ons onze ook op over te tegen tot u
 wanneer was wat we welk welke werd wie wij wordt zal ze zich zij zijn zo zonder
 """
 _FOREIGN_STOP_WORDS = tuple(
-    # A single letter tells no language (`I/O`), nor does a word that is English too.
+    # A single letter shows no language (`I/O`), nor does a word that is English too.
     (frozenset(w for w in words.split() if len(w) > 1) - STOP_WORDS, STOP_WORDS.union(words.split()))
     for words in _FOREIGN_LISTS.split("\n\n")
 )
