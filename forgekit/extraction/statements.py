@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Protocol
 
 from forgekit.archives.labels import field_named, lists_kind
@@ -66,6 +66,8 @@ _WHOLE = 0.6
 FEW, _TELLING = 7, 2
 """Words, and words that say something, of a message that may only accept a proposal."""
 TITLE = 200
+_LONGEST_QUESTION = 150
+"""Characters of questions that stay before a short answer in its title."""
 _PLACEHOLDER = re.compile(
     r"\W*(?:none|n/?a|nothing|tbd|todo|\.{3}|\u2026|<[^>]*>|\[[^\]]*\]|\{[^}]*\})\W*", re.IGNORECASE
 )
@@ -467,8 +469,8 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
         inside = run.start < each.start and run.end < each.end <= _sentence(text, run.start)[1]
         if each.family == "reason" and inside and not re.search(r"\w", text[run.end : each.start]):
             found = replace(found, title=title_of(text[run.start : each.end]))
+    before = turns[run.turn - 1][1] if run.turn else ""
     if by_user and run.turn and not turns[run.turn - 1][0]:
-        before = turns[run.turn - 1][1]
         offer = ""
         for each in beside:  # the nearest one that is whole
             words_offered = before[each.start : each.end] if each.family == "proposal" else ""
@@ -478,6 +480,10 @@ def _completed(found: Find, run: Run, beside: Sequence[Run], turns: Sequence[tup
         if offer and not title:
             title = offer if _only_accepts(text, before.replace(offer, "")) else ""
             why = found.why if title else f"{found.why}; offered before: {title_of(offer)}"
+    first, last = _sentence(text, run.start)
+    answers = by_user and not title and not text[:first].strip() and len(text[first:last].split()) <= FEW
+    if answers and (asked := _asked(before)):
+        title = f"{asked} {found.title}"
     return replace(
         found,
         title=title_of(title) if title and title not in found.text else found.title,
@@ -496,6 +502,16 @@ def _only_accepts(text: str, others: str) -> bool:
         and not any(map(str.isdigit, text))
         and not shared(text, others)
     )
+
+
+def _asked(before: str) -> str:
+    """Return the questions that a turn ends with, in one line; "" where there are none, or long ones."""
+    tail = before[-_LINE_LIMIT:]
+    asked = [*takewhile(lambda each: each.asks, reversed([*sentences(tail)]))]
+    if not asked or re.search(r"\w", tail[asked[0].start + len(asked[0].text) :]):
+        return ""
+    line = " ".join(tail[asked[-1].start :].replace("**", "").split())
+    return line if len(line) <= _LONGEST_QUESTION else ""
 
 
 def _option(text: str, before: str) -> str:

@@ -317,6 +317,21 @@ def test_a_proposal_takes_the_place_of_words_that_only_accept_it(said: str, take
     assert only(offered, f"U: {said}", reader=reader).title == title
 
 
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("All 77 tests passed.\nDeploy to the test shard?", "Deploy to the test shard? Yes"),
+        ("Segment size? **Fixed or configurable?**", "Segment size? Fixed or configurable? Yes"),
+        ("Deploy to the test shard? It is free.", "Yes"),
+        ("Should we " + "really " * 30 + "do it?", "Yes"),
+    ],
+)
+def test_the_questions_before_a_short_answer_are_in_its_title(asked: str, title: str) -> None:
+    assert only(f"A: {asked}", "U: yes", reader={"yes": "dec"}).title == title
+    assert only(f"A: {asked}", "U: Yes. I wait here.", reader={"Yes": "dec"}).title == title
+    assert only(f"A: {asked}", "U: I wait here. Yes", reader={"Yes": "dec"}).title == "Yes"
+
+
 def test_a_proposal_that_is_cut_off_gives_no_title() -> None:
     reader = {"put the worker into": "prop", "do that": "dec"}
     found = only("A: I could put the worker into `api.py` or elsewhere.", "U: yes, do that", reader=reader)
