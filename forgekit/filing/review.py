@@ -119,6 +119,7 @@ def propose(
     why: str,
     rationale: str = "",
     context: str = "",
+    quote: str = "",
     tier: float | None = None,
     dependencies: Iterable[str] = (),
     alternatives: Iterable[str] = (),
@@ -132,6 +133,7 @@ def propose(
     Args:
         conversation: its source, by any name; an unknown uuid is registered along.
         context, tier, dependencies, alternatives, governs: of the decision, as `decisions.create` takes them.
+        quote: how the thread ended.
         priority: of the thread.
         project: a project's name, else the conversation's.
 
@@ -165,7 +167,9 @@ def propose(
             governs=governed,
             priority=urgency,
             created_at=origin.at,
-            body=with_section(with_section("", "Rationale", rationale), "Context", context),
+            body=with_section(
+                with_section(with_section("", "Quote", quote), "Rationale", rationale), "Context", context
+            ),
         )
         known = registry.get(candidate.id)
         same = forge.titled(Kind.DECISION, line, candidate.project_uuid) if proposes.decides else []

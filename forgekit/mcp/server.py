@@ -26,12 +26,12 @@ from pydantic import ValidationError
 
 from forgekit import __version__
 from forgekit.change import Written
-from forgekit.errors import ForgeError, NotFoundError, SecretError
+from forgekit.errors import ForgeError, NotFoundError, SecretError, TransitionError
 from forgekit.forge import COMMITTED, Forge
 from forgekit.insight import views
 from forgekit.mcp.answers import lines
 from forgekit.mcp.tools import PAGE, Tool, tools, values_of
-from forgekit.model.entities import Proposal
+from forgekit.model.entities import Decision, Proposal, Thread
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.operations import Operation, imported
@@ -282,15 +282,37 @@ def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, sess
     registry = forge.registry()
     if values.get("project") and registry.projects:
         forge.known_project(values["project"], registry)
+    text, why = values.get("text") or values.get("title", ""), f"proposed by {agent or 'an agent'}"
+    given = {name: values[name] for name in _KEPT if name in values}
+    old = _changed(forge, values)
+    if old is not None:
+        given["project"] = old.project_name
+        why += f" in the place of {short_id(old.kind, old.id)}" if text else ""
     return propose(
         forge,
         tool.proposes or Proposal.DECISION,
-        values.get("text") or values["title"],
+        text or getattr(old, "title", ""),
         conversation=values.get("conversation") or session,
-        why=f"proposed by {agent or 'an agent'}",
+        why=why,
         context=values.get("context") or values.get("content", ""),
-        **{name: values[name] for name in _KEPT if name in values},
+        quote=values.get("resolution", ""),
+        **given,
     )
+
+
+def _changed(forge: Forge, values: dict[str, Any]) -> Decision | Thread | None:
+    """Return the decision or thread that a tool names to change it, if it names one.
+
+    Raises TransitionError for one that has ended.
+    """
+    if "name" not in values:
+        return None
+    old = forge.entity(values["name"], Kind.DECISION if "text" in values else Kind.THREAD)
+    if not isinstance(old, (Decision, Thread)):
+        return None
+    if old.status.ended:
+        raise TransitionError(f"{short_id(old.kind, old.id)} is already {old.status.value}")
+    return old
 
 
 def _against(forge: Forge, tool: Tool, values: dict[str, Any]) -> dict[str, Any]:
@@ -299,7 +321,7 @@ def _against(forge: Forge, tool: Tool, values: dict[str, Any]) -> dict[str, Any]
         return {}
     from forgekit.findings import of_text
 
-    text = values["text"]
+    text, old = values["text"], _changed(forge, values)
     rows = [
         {
             "short_id": short_id(Kind.DECISION, other.id),
@@ -308,6 +330,7 @@ def _against(forge: Forge, tool: Tool, values: dict[str, Any]) -> dict[str, Any]
             "probability": found.probability,
         }
         for other, found in of_text(forge, text, values.get("alternatives", ()))
+        if old is None or other.id != old.id
     ]
     return {"conflicts": rows}
 

@@ -132,12 +132,13 @@ TOOLS: tuple[Tool, ...] = (
             "conversation"), Proposal.DECISION),
     Tool("revise_decision", "decision revise", "Revise a decision",
         "Put a new decision in the place of one that the person changed; the old one stays in its history.",
-        ("name", "text", "rationale", "context", "tier", "conversation")),
+        ("name", "text", "rationale", "context", "tier", "conversation"), Proposal.DECISION),
     Tool("record_thread", "thread new", "Record an open question",
         "Register a question or task that was left open.", ("title", "content", "priority", "project"),
         Proposal.THREAD_OPEN),
     Tool("resolve_thread", "thread resolve", "Resolve a thread",
-        "Mark an open question as answered, with how it ended.", ("name", "resolution", "conversation")),
+        "Mark an open question as answered, with how it ended.", ("name", "resolution", "conversation"),
+        Proposal.THREAD_RESOLVED),
     Tool("file_archive", "sync-compression", "File an archive",
         "File the text that compressing a conversation produced, whole and unchanged, and register its "
         "decisions, threads and lineage. The answer names what of it could not be read and which decisions "

@@ -38,7 +38,9 @@ from forgekit.forge import Forge
 from forgekit.mcp.http import app_of
 from forgekit.mcp.server import server_of
 from forgekit.mcp.tools import TOOLS, tools
+from forgekit.model.entities import Proposal
 from forgekit.model.kinds import Kind, short_id
+from forgekit.threads import create as open_thread
 
 MODES = ("auto", "legacy")
 PUBLISHED = Path(__file__).parents[1] / "cases" / "mcp_tools.json"
@@ -77,7 +79,7 @@ def test_a_client_of_either_era_sees_the_tools_in_their_order(forge: Forge, mode
     listed = asked(server_of(forge), lambda client: client.list_tools(), mode)
     names = [tool.name for tool in listed.tools]
     assert names == [tool.name for tool in tools(writing=False)]
-    assert set(names) & set(WRITING) == {"record_decision", "record_thread"}
+    assert set(names) & set(WRITING) == set(WRITING) - {"file_archive"}
     for tool in listed.tools:
         hints = tool.annotations
         assert (hints.destructive_hint, hints.open_world_hint) == (False, False)
@@ -215,6 +217,34 @@ def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
         True,
         f"{short_id(*known)} of Nexus says the same; use it",
     )
+
+
+def test_what_an_agent_may_not_change_waits_for_a_review(forge: Forge) -> None:
+    server = server_of(forge)
+    old = forge.registry().decisions[0]
+    asks = open_thread(forge, "Which queue?", project="Nexus").entity
+    name = short_id(Kind.DECISION, old.id)
+    revised = {"name": name, "text": "The API is REST, and gRPC inside", "rationale": "speed"}
+    ended = {"name": short_id(Kind.THREAD, asks.id), "resolution": "Kafka, since June"}
+    found = asked(server, lambda client: client.call_tool("revise_decision", revised))
+    assert (found.is_error, found.structured_content["conflicts"]) == (False, [])
+    asked(server, lambda client: client.call_tool("resolve_thread", ended))
+    decision, thread = sorted(forge.registry().candidates, key=lambda one: one.proposes.value)
+    assert (decision.candidate, decision.why) == (revised["text"], f"proposed by mcp in the place of {name}")
+    assert (thread.candidate, thread.proposes, thread.quote) == (
+        "Which queue?",
+        Proposal.THREAD_RESOLVED,
+        "Kafka, since June",
+    )
+    answer(forge, Answers(approve=frozenset({thread.id}), revise=((decision.id, old.id),)))
+    (asks,) = forge.registry().threads
+    assert (asks.status.value, asks.resolution) == ("resolved", "Kafka, since June")
+    assert {one.decision: one.status.value for one in forge.registry().decisions} == {
+        old.decision: "revised",
+        revised["text"]: "active",
+    }
+    refused = asked(server, lambda client: client.call_tool("revise_decision", revised))
+    assert (refused.is_error, refused.content[0].text) == (True, f"{name} is already revised")
 
 
 def test_the_setting_allows_writing(forge: Forge) -> None:
