@@ -138,6 +138,7 @@ def setup(
             edits.append(Edit(path, before, after))
             if before is not None and not (remove or dry_run) and _removed(path, before, wanted) == before:
                 kept.mkdir(parents=True, exist_ok=True)
+                kept.chmod(0o700)  # settings may hold keys
                 (kept / _name(path)).write_text(before, encoding="utf-8", newline="")
     for edit in () if dry_run else edits:
         _write(edit)
@@ -188,6 +189,7 @@ def _write(edit: Edit) -> None:
     else:
         edit.path.parent.mkdir(parents=True, exist_ok=True)
         part = edit.path.with_name(f"{edit.path.name}.{os.getpid()}")
+        part.touch(mode=0o600 if edit.before is not None else 0o666)
         part.write_text(edit.after, encoding="utf-8", newline="")
         if edit.before is not None:
             part.chmod(edit.path.stat().st_mode & 0o777)

@@ -100,6 +100,17 @@ def test_a_file_that_was_changed_since_loses_only_the_entries(home: Path, agent:
             )
 
 
+def test_private_settings_stay_private(home: Path) -> None:
+    path = home / ".claude.json"
+    path.write_text('{"key": "k"}\n')
+    path.chmod(0o600)
+    done(home, "claude-code")
+    assert path.stat().st_mode & 0o777 == 0o600
+    kept = home / ".local" / "state" / "forgekit" / "setup"
+    assert [*kept.iterdir()]
+    assert kept.stat().st_mode & 0o777 == 0o700
+
+
 def test_the_registry_that_was_named_is_used(home: Path) -> None:
     done(home, "claude-code", registry="/r/my registry")
     hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
