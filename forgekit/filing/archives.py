@@ -44,7 +44,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text.exports import is_export
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact
-from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
+from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date, parse_instant
 
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SHOWN = 20
@@ -399,17 +399,20 @@ def file_text(
     text: str,
     project: str | None = None,
     tag: str | None = None,
+    at: str | None = None,
     *,
     options: WriteOptions = COMMITTED,
 ) -> SyncReport:
-    """File one archive that was given as text; errors as of `sync_compression`.
+    """File one archive that was given as text; errors as of `sync_compression`, ValueError for no date.
 
     Args:
         project: where the text names none.
         tag: the compression tag, where the text names none.
+        at: the day of the compression, where the text names none.
     """
+    day = parse_instant(at) if at is not None else None
     named = forge.project(project, forge.registry()) if project is not None else None
-    incoming = Incoming(options=ImportOptions(project=named, tag=tag), data=text.encode())
+    incoming = Incoming(options=ImportOptions(project=named, tag=tag, at=day), data=text.encode())
     return sync_compression(forge, [incoming], options=options)
 
 

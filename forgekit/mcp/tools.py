@@ -143,7 +143,7 @@ TOOLS: tuple[Tool, ...] = (
         "File the text that compressing a conversation produced, whole and unchanged, and register its "
         "decisions, threads and lineage. The answer names what of it could not be read and which decisions "
         "in force it contradicts. Filing it again changes nothing.",
-        ("project", "tag"),
+        ("project", "tag", "at"),
         own=(Argument("text", help="The archive, as it was written.", required=True),),
         function="forgekit.filing.archives:file_text"),
     Tool("check_compaction_status", "compaction status", "Show how near a compaction is",

@@ -41,6 +41,7 @@ from forgekit.mcp.tools import TOOLS, tools
 from forgekit.model.entities import Proposal
 from forgekit.model.kinds import Kind, short_id
 from forgekit.threads import create as open_thread
+from forgekit.times import format_date
 
 MODES = ("auto", "legacy")
 PUBLISHED = Path(__file__).parents[1] / "cases" / "mcp_tools.json"
@@ -289,8 +290,10 @@ def test_a_thread_is_recorded_and_resolved(forge: Forge) -> None:
 
 def test_an_archive_is_filed_once(forge: Forge) -> None:
     text = "# Conversation Archive: QUEUE_A_DONE\n\n## Decision Log\n\n### D001: Use NATS for the queue\n"
-    given = {"text": text, "project": "Nexus"}
+    given = {"text": text, "project": "Nexus", "at": "2025-05-04"}
     first, again = (called(forge, "file_archive", **given).structured_content for _ in range(2))
+    assert format_date(forge.registry().archives[0].compressed_at) == "2025-05-04"
+    assert first["archives"][0]["problems"] == []
     assert [one["kind"] for one in first["created"] if one["kind"] == "decision"] == ["decision"]
     assert (again["created"], again["commit"]) == ([], None)
 
