@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from importlib import import_module
 from pathlib import Path
@@ -161,6 +161,10 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
     known = AGENTS[agent]
     name = next((name for name in known.events if _plain(name) == _plain(event)), "")
     text, folder = "", Path()
+
+    def note(e: Exception) -> None:
+        _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
+
     try:
         folder = Path.cwd()
         data = json.loads(given[:MOST_READ] or b"{}")
@@ -169,20 +173,28 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
             if event == INGEST:
                 _handler("transcript_queue:ingest")(_opened(folder, env))
             elif name:
-                text = _handled(known.events[name], _input(agent, folder, data, env), env)
+                text = _handled(known.events[name], _input(agent, folder, data, env), env, note)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
-        _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
+        note(e)
     return _shaped(known.form, name, known.events.get(name), text)
 
 
-def _handled(event: HookEvent, given: HookInput, env: Mapping[str, str]) -> str:
-    """Return what the handlers of an event say, each on lines of its own."""
+def _handled(
+    event: HookEvent, given: HookInput, env: Mapping[str, str], note: Callable[[Exception], None]
+) -> str:
+    """Return what the handlers of an event return; one that fails stops no other."""
     try:
         forge: Forge | None = _opened(given.folder, env)
     except NoRegistryError:
         forge = None
-    called = [name for name in HANDLERS[event] if forge is not None or name.startswith(ANYWHERE)]
-    return "\n\n".join(filter(None, [_handler(name)(forge, given) for name in called]))
+    texts = []
+    for name in HANDLERS[event]:
+        if forge is not None or name.startswith(ANYWHERE):
+            try:
+                texts.append(_handler(name)(forge, given))
+            except Exception as e:  # noqa: BLE001 - as above
+                note(e)
+    return "\n\n".join(filter(None, texts))
 
 
 def _handler(name: str) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.console import count
-from forgekit.hooks.transcript_queue import start_process, transcript_of
+from forgekit.hooks.transcript_queue import place_of, start_process, transcript_of
 from forgekit.worktree import local_state
 from forgekit.worktree.roots import sessions_dir
 
@@ -41,7 +41,7 @@ def before(forge: Forge | None, given: HookInput) -> str:
 def after(forge: Forge | None, given: HookInput) -> str:
     """Return what the summary does not hold; at a new or resumed session what the one before did."""
     source = given.data.get("source")
-    transcript = transcript_of(given) if source in {"compact", "clear", "resume"} else None
+    transcript = place_of(given) if source in {"compact", "clear", "resume"} else None
     if transcript is None:
         return ""
     from forgekit.agent_sessions import block, opened, transcripts_in
@@ -51,7 +51,10 @@ def after(forge: Forge | None, given: HookInput) -> str:
         if not others:
             return ""
         transcript = max(others, key=lambda path: path.stat().st_mtime)
-    session = opened(forge, transcript)
+    try:
+        session = opened(forge, transcript)
+    except FileNotFoundError:  # the agent writes it later, and nothing is kept of it
+        return ""
     return block(session) if source == "compact" else block(session, budget=_HANDOFF, summary="")
 
 

@@ -25,16 +25,25 @@ _SUFFIX = ".jsonl"
 
 
 def transcript_of(given: HookInput) -> Path | None:
-    """Return the transcript of a session; None where the agent names none.
+    """Return the transcript of a session; None where the agent names none, or has not written it yet.
 
-    Raises ValueError for a file elsewhere than the agent keeps its transcripts.
+    Raises ValueError as of `place_of`.
+    """
+    place = place_of(given)
+    return place if place is not None and place.is_file() else None
+
+
+def place_of(given: HookInput) -> Path | None:
+    """Return where the transcript of a session is or will be; None where the agent names none.
+
+    Raises ValueError for a place elsewhere than the agent keeps its transcripts.
     """
     path = given.data.get("transcript_path")
     if not given.transcripts or not isinstance(path, str) or not path:
         return None
     transcript = Path(path).expanduser().resolve()
     home = given.home.resolve()
-    if transcript.suffix != _SUFFIX or home not in transcript.parents or not transcript.is_file():
+    if transcript.suffix != _SUFFIX or home not in transcript.parents:
         raise ValueError(f"no transcript of {given.agent} below {home}: {path[:200]}")
     return transcript
 

@@ -49,11 +49,13 @@ def kept_session(folder: Path, transcript: Path) -> KeptSession:
     """Return what is known of a session, after its new events were read and kept.
 
     Args:
-        transcript: a session's file of lines.
+        transcript: a session's file of lines; of one that is gone, what was kept is known.
 
     Raises OSError where the transcript cannot be read.
     """
     path = _path(folder, transcript)
+    if path.exists() and not transcript.exists():
+        return _with_facts(path, _loaded(path)[0])
     with transcript.open("rb") as stream:
         head = hashlib.sha256(_FORMAT + stream.read(_HEAD)).hexdigest()[:16]
         events, reader = _loaded(path, head, transcript.stat().st_size)
@@ -74,6 +76,11 @@ def kept_session(folder: Path, transcript: Path) -> KeptSession:
             lines = (json.dumps(_row(event), ensure_ascii=False) + "\n" for event in events[known:])
             file.write("".join([*lines, json.dumps(mark), "\n"]))
         _forget(folder)
+    return _with_facts(path, events)
+
+
+def _with_facts(path: Path, events: Sequence[Event]) -> KeptSession:
+    """Return the events of a session with what is kept beside them."""
     facts = read_json(path.with_suffix(".facts"))
     read, window = facts.get("read_turns"), facts.get("window")
     return KeptSession(
@@ -114,8 +121,12 @@ def _path(folder: Path, transcript: Path) -> Path:
     return folder / f"{name}.events"
 
 
-def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]:
-    """Return the events up to the last mark, and a reader that goes on behind it."""
+def _loaded(path: Path, head: str = "", size: int = 0) -> tuple[list[Event], EventReader]:
+    """Return the events up to the last mark, and a reader that goes on behind it.
+
+    Args:
+        head: of the transcript, "" where it is gone.
+    """
     events: list[Event] = []
     reader = EventReader()
     marked = 0
@@ -124,7 +135,7 @@ def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]
             if "offset" not in row:
                 if (event := _event(row)) is not None:
                     events.append(event)
-            elif row.get("head") == head and row["offset"] <= size:
+            elif not head or (row.get("head") == head and row["offset"] <= size):
                 usage = tuple(row["usage"])
                 reader = EventReader(offset=row["offset"], turn=row["turn"], usage=usage)
                 marked = len(events)

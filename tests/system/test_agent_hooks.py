@@ -110,6 +110,25 @@ def test_it_is_told_again_whenever_a_session_starts(told: Path, source: str) -> 
     assert started(told, source=source) == started(told)
 
 
+def test_it_is_told_though_its_transcript_is_not_there(told: Path) -> None:
+    path = told.parent / ".claude" / "projects" / "x" / "none.jsonl"
+    for source in ("resume", "clear"):
+        assert heard(told, "SessionStart", source=source, transcript_path=str(path)) == started(told)
+    assert not hook_log(told).exists()
+
+
+def test_a_handler_that_fails_stops_no_other(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr(compactions, "after", lambda *_: 1 / 0)
+        assert "The API is REST" in heard(told, "SessionStart")
+    with monkeypatch.context() as changed:
+        changed.setattr(notices, "at_start", lambda *_: 1 / 0)
+        changed.setattr(compactions, "after", lambda *_: "before")
+        assert heard(told, "SessionStart") == "before"
+    failed = "claude-code SessionStart: ZeroDivisionError: division by zero\n"
+    assert hook_log(told).read_text() == failed * 2
+
+
 def test_after_a_compaction_nothing_is_said(told: Path) -> None:
     assert started(told, source="compact") == ""
 

@@ -139,6 +139,16 @@ def test_a_session_that_starts_afresh_is_handed_the_one_before(cli: Cli, home: P
     assert cli("handoff", "--transcript", str(before), root=home).out == block
 
 
+def test_a_session_without_its_transcript_is_told_what_is_known(home: Path) -> None:
+    before, after = placed(home, session()), home / ".claude" / "projects" / "x" / "s2.jsonl"
+    block = heard(home, "SessionStart", after, source="clear")
+    assert block.startswith("## What session s1 did")
+    assert heard(home, "SessionStart", after, source="compact") == ""
+    before.unlink()
+    assert heard(home, "SessionStart", before, source="compact") == block
+    assert heard(home, "Stop", before) == ""
+
+
 def test_a_context_that_fills_is_said_once_at_each_level(home: Path) -> None:
     talk, said = session(), []
     for tokens in (100_000, 170_000, 171_000, 190_000, 191_000, 60_000, 170_000):
