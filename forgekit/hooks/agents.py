@@ -47,7 +47,7 @@ HANDLERS = {
     HookEvent.COMPACT: ("transcript_queue:add", "compactions:before"),
     HookEvent.COMPACTED: ("transcript_queue:add",),
     HookEvent.TURN_END: ("notices:at_turn_end", "compactions:at_turn_end"),
-    HookEvent.END: ("transcript_queue:add",),
+    HookEvent.END: ("transcript_queue:add", "compactions:at_end"),
 }
 """What is called at an event: it is imported then, so that another event costs little."""
 ANYWHERE = "compactions:"

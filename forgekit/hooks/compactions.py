@@ -47,15 +47,24 @@ def after(forge: Forge | None, given: HookInput) -> str:
     from forgekit.agent_sessions import block, opened, transcripts_in
 
     if source == "clear":
-        others = [path for path in transcripts_in(transcript.parent) if path != transcript]
+        others = {path.name: path for path in transcripts_in(transcript.parent) if path != transcript}
         if not others:
             return ""
-        transcript = max(others, key=lambda path: path.stat().st_mtime)
+        last = local_state.ended(forge.root if forge is not None else None).get(str(transcript.parent))
+        newest = max(others.values(), key=lambda path: path.stat().st_mtime)
+        transcript = others.get(last or "", newest)
     try:
         session = opened(forge, transcript)
     except FileNotFoundError:  # the agent writes it later, and nothing is kept of it
         return ""
     return block(session) if source == "compact" else block(session, budget=_HANDOFF, summary="")
+
+
+def at_end(forge: Forge | None, given: HookInput) -> str:
+    """Keep that a session ended, of which one that begins after `/clear` hears; return ""."""
+    if transcript := transcript_of(given):
+        local_state.record_end(forge.root if forge is not None else None, transcript)
+    return ""
 
 
 def at_turn_end(forge: Forge | None, given: HookInput) -> str:

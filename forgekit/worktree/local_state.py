@@ -14,6 +14,7 @@ from forgekit.times import Instant
 from forgekit.worktree.roots import cache_dir, sessions_dir
 
 OPENED, MAINTAINED, INJECTED, GONE = "opened.json", "maintain.json", "injected.json", "gone.json"
+ENDED = "ended"
 QUEUE = "queue"
 """The folder of the transcripts that wait to be ingested."""
 MOST_OPENED = 5_000
@@ -21,7 +22,7 @@ MOST_OPENED = 5_000
 MOST_INJECTED = 100
 """Memory files whose injection is remembered."""
 MOST_FOLDERS = 100
-"""Folders of notes of which it is remembered which files are gone."""
+"""Folders of notes of which it is remembered which files are gone, and of transcripts."""
 _MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
@@ -142,3 +143,16 @@ def record_notices(root: Path | None, session: str, had: SessionNotices) -> None
 def _notices_path(root: Path | None, session: str) -> Path:
     name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return sessions_dir(root) / f"{name}.json"
+
+
+def ended(root: Path | None) -> dict[str, str]:
+    """Return the transcript whose session ended last, by name, of each folder of transcripts."""
+    return {folder: str(name) for folder, name in read_json(sessions_dir(root) / ENDED).items()}
+
+
+def record_end(root: Path | None, transcript: Path) -> None:
+    """Remember that the session of a transcript ended."""
+    path, every = sessions_dir(root) / ENDED, ended(root)
+    every.pop(folder := str(transcript.parent), None)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, dict([*every.items(), (folder, transcript.name)][-MOST_FOLDERS:]))

@@ -20,7 +20,7 @@ from forgekit.compaction.anchors import AnchorKind, stretches
 from forgekit.compaction.survival import survivals
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
-from forgekit.hooks import agents, compactions
+from forgekit.hooks import agents, compactions, transcript_queue
 from forgekit.survival_report import CompactionReport, events_of
 from forgekit.worktree.roots import sessions_dir
 
@@ -137,6 +137,24 @@ def test_a_session_that_starts_afresh_is_handed_the_one_before(cli: Cli, home: P
     assert heard(home, "SessionStart", before, source="resume") == block
     assert heard(home, "SessionStart", after, source="startup") == ""
     assert cli("handoff", "--transcript", str(before), root=home).out == block
+
+
+def test_a_session_that_starts_afresh_is_handed_the_one_that_ended_last(
+    home: Path, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript_queue, "start_process", lambda *_: None)
+    ended, newer, now = (placed(home, session(name), name) for name in ("s1", "s2", "s3"))
+    for folder in (home, registry):
+        given = {"cwd": str(folder), "reason": "clear"}
+        assert heard(home, "SessionEnd", newer, **given) == ""
+        assert heard(home, "SessionEnd", ended, **given) == ""
+    os.utime(ended, (1, 1))
+    for folder in (home, registry):
+        block = heard(home, "SessionStart", now, source="clear", cwd=str(folder))
+        assert block.startswith("## What session s1 did")
+    ended.unlink()
+    os.utime(now, (1, 1))
+    assert heard(home, "SessionStart", now, source="clear").startswith("## What session s2 did")
 
 
 def test_a_session_without_its_transcript_is_told_what_is_known(home: Path) -> None:
