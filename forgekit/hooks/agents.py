@@ -155,7 +155,7 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
     """Return what an agent reads at an event, "" where there is nothing to say.
 
     Args:
-        event: by its own name, or as words joined by hyphens; an unknown one says nothing.
+        event: by its own name, or as words joined by hyphens; an unknown one is noted in the log.
         env: `FORGEKIT_ROOT` may name the registry.
     """
     known = AGENTS[agent]
@@ -167,13 +167,17 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
 
     try:
         folder = Path.cwd()
-        data = json.loads(given[:MOST_READ] or b"{}")
+        data = json.loads(given[:MOST_READ] or (b"{}" if event == INGEST else b"null"))
         if isinstance(data, dict):
             folder = Path(_first(data.get(known.folder)) or folder)
             if event == INGEST:
                 _handler("transcript_queue:ingest")(_opened(folder, env))
             elif name:
                 text = _handled(known.events[name], _input(agent, folder, data, env), env, note)
+            else:
+                note(ValueError(f"no event of {agent}; it has {', '.join(known.events)}"))
+        else:
+            note(ValueError("standard input holds no JSON object"))
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
         note(e)
     return _shaped(known.form, name, known.events.get(name), text)

@@ -317,6 +317,23 @@ def test_a_broken_registry_is_noted_in_its_log(told: Path) -> None:
     assert noted.message == f"a hook of a coding agent failed once, the last time: {log.strip()}"
 
 
+@pytest.mark.parametrize(
+    ("event", "given", "noted"),
+    [
+        ("SessionStart", b"", "ValueError: standard input holds no JSON object"),
+        ("SessionStart", b"[]", "ValueError: standard input holds no JSON object"),
+        ("SessionStart", b"5", "ValueError: standard input holds no JSON object"),
+        ("Begin", b"{}", "ValueError: no event of copilot; it has sessionStart"),
+    ],
+)
+def test_an_input_that_is_none_is_noted(
+    told: Path, monkeypatch: pytest.MonkeyPatch, event: str, given: bytes, noted: str
+) -> None:
+    monkeypatch.chdir(told)
+    assert agents.run("copilot", event, given, {}) == ""
+    assert hook_log(told).read_text() == f"copilot {event}: {noted}\n"
+
+
 def heard(folder: Path, event: str, agent: str = "claude-code", **more: object) -> str:
     """Return what an agent reads after an event of its session in a folder."""
     given = {"session_id": "s", "cwd": str(folder), "hook_event_name": event} | more
