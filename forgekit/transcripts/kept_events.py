@@ -18,7 +18,7 @@ from forgekit.compaction.events import Event, EventKind
 from forgekit.text.plain import from_plain
 from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.values import mapping, mappings
-from forgekit.worktree.local_state import read_json, write_json
+from forgekit.worktree.local_state import make_private, read_json, write_json
 
 MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
@@ -69,9 +69,10 @@ def kept_session(folder: Path, transcript: Path) -> KeptSession:
         events = thinned(events) if known == 0 else events
     if len(events) > known or not path.exists():
         mark = {"offset": reader.offset, "turn": reader.turn, "usage": list(reader.usage), "head": head}
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         if known == 0:
             path.unlink(missing_ok=True)
+        path.touch(mode=0o600)
         with path.open("a", encoding="utf-8") as file:
             lines = (json.dumps(_row(event), ensure_ascii=False) + "\n" for event in events[known:])
             file.write("".join([*lines, json.dumps(mark), "\n"]))
@@ -102,7 +103,7 @@ def thinned(events: Sequence[Event]) -> list[Event]:
 def keep_facts(folder: Path, transcript: Path, **facts: Any) -> None:
     """Keep facts of a session beside its events: `statements`, `read_turns`, `window`, `risk`."""
     path = _path(folder, transcript)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     write_json(path.with_suffix(".facts"), read_json(path.with_suffix(".facts")) | facts)
 
 

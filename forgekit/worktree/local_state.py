@@ -46,10 +46,18 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Replace a file at once; raises OSError."""
+    """Replace a file, which only its owner can read, at once; raises OSError."""
     part = path.with_suffix(f".{os.getpid()}")
+    part.touch(mode=0o600)
     part.write_text(json.dumps(data), encoding="utf-8")
     part.replace(path)
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner can enter; another's stays as it is."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(PermissionError):
+        folder.chmod(0o700)
 
 
 def opened(root: Path) -> dict[str, Instant]:
@@ -133,7 +141,7 @@ def notices_of(root: Path | None, session: str) -> SessionNotices:
 def record_notices(root: Path | None, session: str, had: SessionNotices) -> None:
     """Keep the notices that a session had, of the last files, and forget the sessions written longest ago."""
     path = _notices_path(root, session)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     write_json(path, had._replace(files=had.files[-_MOST_FILES:])._asdict())
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
     for each in old:
@@ -154,5 +162,5 @@ def record_end(root: Path | None, transcript: Path) -> None:
     """Remember that the session of a transcript ended."""
     path, every = sessions_dir(root) / ENDED, ended(root)
     every.pop(folder := str(transcript.parent), None)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path.parent)
     write_json(path, dict([*every.items(), (folder, transcript.name)][-MOST_FOLDERS:]))

@@ -157,6 +157,21 @@ def test_a_session_that_starts_afresh_is_handed_the_one_that_ended_last(
     assert heard(home, "SessionStart", now, source="clear").startswith("## What session s2 did")
 
 
+def test_what_is_kept_of_a_session_is_its_owners_alone(
+    registry: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript_queue, "start_process", lambda *_: None)
+    talk = session()
+    talk.reply("x" * 120_000, 170_000)
+    path, folder = placed(home, talk), sessions_dir(registry)
+    folder.mkdir(parents=True, mode=0o755)
+    for event in ("Stop", "SessionEnd"):
+        heard(home, event, path, cwd=str(registry))
+    found = {each.suffix or each.name: oct(each.stat().st_mode & 0o777) for each in folder.iterdir()}
+    assert found == dict.fromkeys((".events", ".facts", ".json", "ended"), "0o600")
+    assert oct(folder.stat().st_mode & 0o777) == "0o700"
+
+
 def test_a_session_without_its_transcript_is_told_what_is_known(home: Path) -> None:
     before, after = placed(home, session()), home / ".claude" / "projects" / "x" / "s2.jsonl"
     block = heard(home, "SessionStart", after, source="clear")
