@@ -76,6 +76,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
                 remarks.append(f"forgekit could not write the conventions: {one_line(str(e))}")
         if compacted:
             return "\n".join(remarks)
+        remarks += [] if project else _unmapped(forge, given)
         counts = forge.catalogue.counts()
         active, opened = (
             counts.get((kind, state, project), 0)
@@ -93,6 +94,20 @@ def at_start(forge: Forge, given: HookInput) -> str:
     )
     decided = _lines("decided", Kind.DECISION, decisions, opposed)
     return _within("\n".join([*remarks, head]), _lines("open", Kind.THREAD, threads), decided)
+
+
+def _unmapped(forge: Forge, given: HookInput) -> list[str]:
+    """Return once per session how to name the project of a folder, where nothing does."""
+    projects = [name for _, name in forge.catalogue.titles(Kind.PROJECT) if name != UNSORTED]
+    seen = local_state.notices_of(forge.root, given.session)
+    mapped = project_matching(forge.settings.projects, (given.folder.as_posix(), given.folder.name))
+    if not projects or seen.unmapped or mapped or forge.settings.project:
+        return []
+    if given.session:
+        local_state.record_notices(forge.root, given.session, seen._replace(unmapped=True))
+    line = f'"{one_line(min(projects))[:_TITLE]}" = ["*/FOLDER*"]'
+    unknown = "forgekit does not know which project this folder belongs to"
+    return [f"{unknown}; a line such as `{line}` below [projects] in forgekit.toml names it"]
 
 
 def at_prompt(forge: Forge, given: HookInput) -> str:

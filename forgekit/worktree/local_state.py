@@ -121,11 +121,13 @@ class SessionNotices(NamedTuple):
         files: those whose governing decisions it was shown.
         reminded: that statements of it wait for a review.
         kept: bytes of its transcript when what happened in it was kept last.
+        unmapped: that nothing names the project of its folder.
     """
 
     files: tuple[str, ...] = ()
     reminded: bool = False
     kept: int = 0
+    unmapped: bool = False
 
 
 def notices_of(root: Path | None, session: str) -> SessionNotices:
@@ -133,7 +135,10 @@ def notices_of(root: Path | None, session: str) -> SessionNotices:
     with contextlib.suppress(ValueError, TypeError, KeyError):
         data = read_json(_notices_path(root, session))
         return SessionNotices(
-            tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0))
+            tuple(map(str, data["files"])),
+            data["reminded"] is True,
+            int(data.get("kept", 0)),
+            data.get("unmapped") is True,
         )
     return SessionNotices()
 

@@ -147,7 +147,12 @@ def test_what_is_told_is_bounded_and_threads_leave_room_for_decisions(registry: 
 
 def test_the_folder_says_which_project_is_meant(told: Path) -> None:
     create(Forge.open(told), "The game is 2D", project="Harbor")
-    assert started(told) == ""
+    assert started(told) == (
+        "forgekit does not know which project this folder belongs to; a line such as "
+        '`"Harbor" = ["*/FOLDER*"]` below [projects] in forgekit.toml names it'
+    )
+    assert [started(told), started(told, source="resume")] == ["", ""], "once per session"
+    assert started(told, session_id="other") != ""
     inside = told / "harbor" / "src"
     inside.mkdir(parents=True)
     assert "The game is 2D" in started(inside)
