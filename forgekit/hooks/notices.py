@@ -76,7 +76,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
                 remarks.append(f"forgekit could not write the conventions: {one_line(str(e))}")
         if compacted:
             return "\n".join(remarks)
-        remarks += [] if project else _unmapped(forge, given)
+        remarks += _stated(forge, project) if project else _unmapped(forge, given)
         counts = forge.catalogue.counts()
         active, opened = (
             counts.get((kind, state, project), 0)
@@ -94,6 +94,19 @@ def at_start(forge: Forge, given: HookInput) -> str:
     )
     decided = _lines("decided", Kind.DECISION, decisions, opposed)
     return _within("\n".join([*remarks, head]), _lines("open", Kind.THREAD, threads), decided)
+
+
+def _stated(forge: Forge, project: EntityId) -> list[str]:
+    """Return once which conventions of a project hold because a user stated them outright."""
+    every = local_state.read(forge.root, local_state.STATED)
+    new = [key for key, owner in sorted(every.items()) if owner == project]
+    if not new:
+        return []
+    local_state.write(forge.root, local_state.STATED, {key: every[key] for key in every if key not in new})
+    found = [hit for hit in forge.catalogue.hits(new).values() if hit.status == "active"]
+    names = ", ".join(f"{hit.short} “{one_line(hit.title)[:_TITLE]}”" for hit in found)
+    head = "active at once, as the user stated it (`forgekit convention retire ID` ends it)"
+    return [f"{head}: {names}"[:_PATH]] if found else []
 
 
 def _unmapped(forge: Forge, given: HookInput) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.console import one_line
 from forgekit.hooks.agents import INGEST
-from forgekit.worktree.local_state import QUEUE, read_json, write_json
+from forgekit.worktree.local_state import QUEUE, STATED, read, read_json, write, write_json
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def ingest(forge: Forge) -> None:
     from forgekit.conventions import waiting as contradictions_of_conventions
     from forgekit.filing.conversations import ingest as file_conversations
     from forgekit.hooks.notices import project_of
+    from forgekit.model.entities import ConventionStatus
     from forgekit.transcripts.formats import conversations
 
     forge.catalogue.refresh()
@@ -98,6 +99,10 @@ def ingest(forge: Forge) -> None:
             errors.append(e)
             continue
         if report.conventions:
+            gone = {each.id for each in report.decayed}
+            active = (one for one in report.conventions if one.status is ConventionStatus.ACTIVE)
+            stated = {each.id: each.project_uuid for each in active if each.id not in gone}
+            write(forge.root, STATED, read(forge.root, STATED) | stated)
             contradictions_of_conventions(forge)  # a hook that writes them has no time to judge
         if read_json(note) == row:
             note.unlink(missing_ok=True)

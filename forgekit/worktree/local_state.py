@@ -15,6 +15,8 @@ from forgekit.worktree.roots import cache_dir, sessions_dir
 
 OPENED, MAINTAINED, INJECTED, GONE = "opened.json", "maintain.json", "injected.json", "gone.json"
 ENDED = "ended"
+STATED = "stated.json"
+"""The conventions that became active at once and no session knows of yet, with their projects."""
 QUEUE = "queue"
 """The folder of the transcripts that wait to be ingested."""
 MOST_OPENED = 5_000

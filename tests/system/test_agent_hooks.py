@@ -487,6 +487,26 @@ def test_a_transcript_is_queued_and_ingested_once(
     assert not hook_log(told).exists()
 
 
+def test_what_is_active_at_once_is_named_to_the_next_session(
+    told: Path, processes: list[tuple[Path, str]], reader: FakeReader
+) -> None:
+    talk, rule = Transcript(), "From now on we use pnpm."
+    talk.prompt(rule)
+    reader.shares[rule] = 0.9
+    path = talk.write(told.parent / ".claude" / "projects" / "x" / "s1.jsonl")
+    before = started(told)
+    heard(told, "SessionEnd", transcript_path=str(path))
+    heard(told, agents.INGEST)
+    [convention] = Forge.open(told).registry().conventions
+    name = short_id(Kind.CONVENTION, convention.id)
+    assert started(told, source="compact") == ""
+    head = "active at once, as the user stated it (`forgekit convention retire ID` ends it)"
+    line = f"{head}: {name} “{rule[:-1]}”"
+    assert started(told) == f"{line}\n{before}"
+    assert started(told) == before
+    assert processes
+
+
 def test_a_session_that_could_not_be_ingested_is_told_until_it_is(
     told: Path, processes: list[tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
