@@ -117,7 +117,7 @@ class Forge:
         """The index of the work tree's files."""
         from forgekit.index.catalogue import Catalogue
 
-        return Catalogue(self.root, cache_dir(self.root))
+        return Catalogue(self.root, cache_dir(self.root), lambda: self.settings.labels)
 
     @cached_property
     def judge(self) -> Judge | Missing:

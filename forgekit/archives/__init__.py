@@ -7,5 +7,20 @@ records); `tagged` with `tokens`, `tagger`, `spans`, `layout`, `grouping` (what 
 block.
 """
 
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from forgekit.model.settings import OwnLabels
+
 READER_VERSION = "23"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""
+
+
+def reader_version(labels: OwnLabels = ()) -> str:
+    """Return the version of the reader with a registry's own labels."""
+    if not labels:
+        return READER_VERSION
+    return f"{READER_VERSION}:{hashlib.sha256(repr(labels).encode()).hexdigest()[:16]}"

@@ -11,11 +11,15 @@ import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from forgekit.errors import FormatError
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
+from forgekit.model.settings import SETTINGS_FILE, OwnLabels
 
 T = TypeVar("T")
 _SUFFIX = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
@@ -69,7 +73,7 @@ def _values(rows: Mapping[str, str], value: Callable[[str], T]) -> Words[T]:
 
 
 _FIELDS = {kind: {**_TABLE["fields"]["all"], **_TABLE["fields"][kind]} for kind in "DTA"}
-KEYS: Mapping[str, Mapping[str, str]] = {
+KEYS: Mapping[str, Words[str]] = {
     kind: _values({name: words.replace("+", "") for name, words in reversed(rows.items())}, str)
     for kind, rows in _FIELDS.items()
 }
@@ -357,16 +361,44 @@ def names_place(title: str) -> bool:
     return title_words(title) in _PLACES
 
 
-@lru_cache(maxsize=8192)
+_BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": _FACTS}
+_in_use = ContextVar("labels", default=_BUILT_IN)
+
+
+@contextmanager
+def own_labels(own: OwnLabels) -> Iterator[None]:
+    """Let a registry's own labels name fields and facts too, within.
+
+    Raises FormatError for a name that no field or fact has.
+    """
+    token = _in_use.set(_with_own(own))
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
+
+
+@lru_cache(maxsize=8)
+def _with_own(own: OwnLabels) -> Mapping[str, Words[str]]:
+    named = {kind: rows.keys() for kind, rows in _FIELDS.items()} | {"": _TABLE["facts"].keys()}
+    every = dict.fromkeys(name for names in named.values() for name in names)
+    for unknown in (name for name, _ in own if name not in every):
+        known = f"known are {', '.join(every)}"
+        raise FormatError(f"no field of archives; {known}", path=SETTINGS_FILE, field=f"labels: {unknown}")
+    return {
+        kind: Words({**table, **{fold(w): name for name, words in own if name in named[kind] for w in words}})
+        for kind, table in _BUILT_IN.items()
+    }
+
+
 def fact_named(label: str) -> str | None:
     """Return what a label states about the archive itself."""
-    return _look_up(label, _FACTS)
+    return _look_up(label, _in_use.get()[""])
 
 
-@lru_cache(maxsize=8192)
 def field_named(label: str, kind: str) -> str | None:
     """Return the field of a kind that a label names; of `Nivel / Tier` either half may be known."""
-    return _look_up(label, KEYS[kind])
+    return _look_up(label, _in_use.get()[kind])
 
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
@@ -380,7 +412,8 @@ def parted(key: str) -> str:
 _ARTICLE = re.compile(r"^(?:(?:the|our|der|die|das|la|le|les|el|los|las|il|het)\s+|l')")
 
 
-def _look_up(label: str, table: Mapping[str, str]) -> str | None:
+@lru_cache(maxsize=16_384)
+def _look_up(label: str, table: Words[str]) -> str | None:
     key = fold(parted(label))
     parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
     parts += [_ARTICLE.sub("", key, count=1)]

@@ -27,7 +27,7 @@ from forgekit.archives.document import (
     printed_lines,
     read_document,
 )
-from forgekit.archives.labels import fold
+from forgekit.archives.labels import fold, own_labels
 from forgekit.archives.logs import (
     is_bare_log,
     is_log,
@@ -47,6 +47,7 @@ from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionR
 from forgekit.model.entities import Archive, CompressionMode
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
+from forgekit.model.settings import OwnLabels
 from forgekit.times import Instant
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
@@ -55,9 +56,14 @@ _NO_FIELDS = {"text", "entity", "number"}
 _COMPACTION = "This session is being continued from a previous conversation"
 
 
-def read_archive(text: str) -> ArchiveText:
-    """Read an archive of any family, or a coding agent's compaction summary."""
-    found = _read(read_document(text))
+def read_archive(text: str, labels: OwnLabels = ()) -> ArchiveText:
+    """Read an archive of any family, or a coding agent's compaction summary.
+
+    Args:
+        labels: that a registry's owners added.
+    """
+    with own_labels(labels):
+        found = _read(read_document(text))
     return _compaction(found) if is_compaction(text) else found
 
 

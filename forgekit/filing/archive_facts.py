@@ -1,7 +1,7 @@
 """What the filed archives say, read once per text, and what people registered beside them.
 
 Every filing needs all archives, and reading one costs milliseconds. So what was read is cached under the
-hash of the text and `READER_VERSION`.
+hash of the text and `reader_version`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forgekit.archives import READER_VERSION
+from forgekit.archives import reader_version
 from forgekit.ids import body_sha256, match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
@@ -36,8 +36,9 @@ def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
 
 def read_once(catalogue: Catalogue, body: str) -> ArchiveText:
     """Return what the text of an archive says, from the cache where it was read before."""
-    text_hash = body_sha256(body)
-    cached = catalogue.cached(text_hash, READER_VERSION)
+    labels = catalogue.labels()
+    text_hash, version = body_sha256(body), reader_version(labels)
+    cached = catalogue.cached(text_hash, version)
     if cached is not None:
         try:
             return from_plain(ArchiveText, json.loads(cached))
@@ -45,8 +46,8 @@ def read_once(catalogue: Catalogue, body: str) -> ArchiveText:
             pass  # a damaged row is read again
     from forgekit.archives.read import read_archive
 
-    text = read_archive(body)
-    catalogue.remember(text_hash, READER_VERSION, json.dumps(to_plain(text)))
+    text = read_archive(body, labels)
+    catalogue.remember(text_hash, version, json.dumps(to_plain(text)))
     return text
 
 

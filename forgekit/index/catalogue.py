@@ -34,6 +34,7 @@ from forgekit.model.kinds import Kind
 if TYPE_CHECKING:
     from forgekit.model.entities import Entity
     from forgekit.model.registry import Registry
+    from forgekit.model.settings import OwnLabels
 
 T = TypeVar("T")
 
@@ -59,10 +60,12 @@ class Catalogue:
 
     Args:
         cache: the folder that may hold the database; made when needed.
+        labels: returns the registry's own labels, with which its archives are read.
     """
 
-    def __init__(self, root: Path, cache: Path) -> None:
+    def __init__(self, root: Path, cache: Path, labels: Callable[[], OwnLabels] = tuple) -> None:
         self._root = root
+        self.labels = labels
         # Distinguishes the work trees that share a cache folder.
         self.tree = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
         self.path = cache / f"catalogue-{self.tree}.sqlite"

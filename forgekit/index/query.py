@@ -509,7 +509,7 @@ def _texts(db: sqlite3.Connection, entity: Entity) -> tuple[str, list[str]]:
 
 def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:
     """Return an archive's summary, decisions and threads; its beginning where it has none of them."""
-    query = "SELECT text FROM fact WHERE hash = ? AND version = ?"
+    query = "SELECT text FROM fact WHERE hash = ?1 AND (version = ?2 OR version LIKE ?2 || ':%')"
     kept = db.execute(query, (body_sha256(body), READER_VERSION)).fetchone()
     try:
         read = json.loads(checked_text(kept[0]) if kept else "")

@@ -63,6 +63,8 @@ class ModelKind(Enum):
     OFF = "off"  # none
 
 
+OwnLabels = tuple[tuple[str, tuple[str, ...]], ...]
+"""Fields of archives, each with the labels that a registry's owners add."""
 _FORMER_JUDGES = frozenset(("rules", "nli"))  # of the first version; read as "trained"
 
 
@@ -96,6 +98,7 @@ class Settings:
     inject: str | None = None
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    labels: OwnLabels = ()
     warnings: tuple[Problem, ...] = ()
 
 
@@ -126,6 +129,8 @@ inject = ""             # file that conventions are written into at the start of
 [components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
 
 [projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
+
+[labels]                # more words that archives use for a field: rationale = ["Cause", "Weil wir"]
 """
 
 
@@ -238,6 +243,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     ),
     "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
     "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
+    "labels": partial(_patterns, "labels", 'rationale = ["Cause"]'),
 }
 
 

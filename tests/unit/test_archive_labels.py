@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives import reader_version
+from forgekit.archives.labels import own_labels
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import DecisionStatus, ThreadStatus
+from forgekit.errors import FormatError
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 OPEN, RESOLVED = ThreadStatus.OPEN, ThreadStatus.RESOLVED
 
@@ -95,3 +98,26 @@ def test_a_lead_in_that_says_nothing_ends_the_one_before() -> None:
         "**Resolved threads:**\n- T001: Which host?\n\n**Also on our list:**\n- T002: Which port?\n"
     )
     assert [thread.status for thread in read.threads] == [RESOLVED, None]
+
+
+OWN = (("rationale", ("Blick",)), ("priority", ("Gron",)), ("project", ("Zork",)))
+
+
+def test_labels_of_a_registry_name_fields_while_its_archives_are_read() -> None:
+    text = (
+        "# Archive\n\nZork: Harbor\n\n### D001: We take NATS\n- Blick: it is small\n\n"
+        "### T001: Which region?\n- Gron: low\n"
+    )
+    found = read_archive(text, OWN)
+    assert (found.project, found.decisions[0].rationale) == ("Harbor", "it is small")
+    assert found.threads[0].priority is Priority.LOW
+    assert read_archive(text).project is None
+    assert len({reader_version(), reader_version(OWN), reader_version(OWN[:2])}) == 3
+
+
+def test_a_label_of_no_field_is_named() -> None:
+    with (
+        pytest.raises(FormatError, match=r"^forgekit\.toml: labels: cause: no field of archives; known are "),
+        own_labels((("cause", ("Blick",)),)),
+    ):
+        pass
