@@ -352,7 +352,7 @@ def decision_stale(
     project = forge.known_project(project_name, registry).id if project_name else None
     limits = Settings(stale_days=days, stale_hops=hops, stale_max_tier=max_tier)
     found = stale_by(limits, registry, forge.now(), project=project)
-    return [derived.view(item.decision) for item in found]
+    return [derived.view(decision) for decision, _ in found]
 
 
 def decision_conflicts(

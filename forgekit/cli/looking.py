@@ -452,10 +452,10 @@ def compaction_report(found: CompactionReport, _: Call) -> None:
 def stale(found: StaleReport, _: Call) -> None:
     """Print stale decisions, and those that depend on one that has ended."""
     rows = []
-    for item in found.stale:
-        days = format_date(UNKNOWN) if item.last_validated == UNKNOWN else f"{item.days} d"
-        name, title, project = _row(item.decision, ("id", "title", "project"))
-        rows.append((name, days, console.count(item.hops, "hop"), title, project))
+    for decision, aged in found.stale:
+        days = format_date(UNKNOWN) if aged.last_validated == UNKNOWN else f"{aged.days} d"
+        name, title, project = _row(decision, ("id", "title", "project"))
+        rows.append((name, days, console.count(aged.hops, "hop"), title, project))
     console.table(("id", "days", "hops", "title", "project"), rows)
     for each in found.revalidations:
         console.data(f"{short_id(Kind.DECISION, each.decision.id)} {each.why}")

@@ -149,10 +149,10 @@ def stale(files: Sequence[str], folder: Path) -> int:
                 name = short_id(Kind.DECISION, shaken.decision.id)
                 _say(f"warning: {name} {shaken.why}; it needs another look")
         found = staleness.stale_by(staged.forge.settings, staged.registry, staged.forge.now())
-        for item in found:
-            if entity_path(item.decision) in staged.paths:
-                name = short_id(Kind.DECISION, item.decision.id)
-                _say(f"warning: {name} was last validated {item.days} days and {item.hops} hops ago")
+        for decision, aged in found:
+            if entity_path(decision) in staged.paths:
+                name = short_id(Kind.DECISION, decision.id)
+                _say(f"warning: {name} was last validated {aged.days} days and {aged.hops} hops ago")
         if found:
             share = f"{len(found)} of {found.active} active decisions ({found.share:.0%})"
             _say(f"warning: {share} are stale; `forgekit stale` lists them")

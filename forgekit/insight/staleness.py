@@ -55,19 +55,8 @@ class Age:
     conversations: tuple[EntityId, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stale:
-    """An active decision that nobody has validated for too long; `days` are whole days."""
-
-    decision: Decision
-    last_validated: Instant
-    days: int
-    hops: int
-    reasons: tuple[Reason, ...]
-
-
 class StaleEntry(NamedTuple):
-    """What is known of a stale decision before it is read itself; `days` are whole days."""
+    """An active decision that nobody has validated for too long; `days` are whole days."""
 
     id: EntityId
     last_validated: Instant
@@ -79,7 +68,7 @@ class StaleEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Staleness:
-    """The stale decisions, longest unvalidated first, and how many were looked at.
+    """The stale decisions, with their entries, and how many were looked at.
 
     Attributes:
         found: each of them, longest unvalidated first.
@@ -90,10 +79,9 @@ class Staleness:
     found: tuple[StaleEntry, ...]
     active: int
 
-    def __iter__(self) -> Iterator[Stale]:
-        decisions = {d.id: d for d in self.registry.of_ids(Decision, (aged.id for aged in self.found))}
-        for key, at, days, hops, reasons, _ in self.found:
-            yield Stale(decision=decisions[key], last_validated=at, days=days, hops=hops, reasons=reasons)
+    def __iter__(self) -> Iterator[tuple[Decision, StaleEntry]]:
+        decisions = self.registry.in_order(Decision, [aged.id for aged in self.found])
+        return zip(decisions, self.found, strict=True)
 
     def __len__(self) -> int:
         return len(self.found)

@@ -457,7 +457,7 @@ def stale(found: Any) -> Json:
     """Return stale decisions, and those that depend on one that has ended."""
     derived = Derived(found.registry)
     return {
-        "stale": [derived.view(item.decision) | _of(item, "days reasons") for item in found.stale],
+        "stale": [derived.view(decision) | _of(aged, "days reasons") for decision, aged in found.stale],
         "needs_revalidation": [
             {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
             for item in found.revalidations

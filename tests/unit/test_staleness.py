@@ -169,10 +169,10 @@ def test_stale_by_days_by_hops_or_both_with_the_share() -> None:
     registry = Registry.of([PROJECT, old, kept, ended, *full(a, b, c, d)])
 
     found = stale(registry, day(20))
-    assert [(s.decision, s.days, s.hops, s.reasons) for s in found] == [(old, 20, 3, (Reason.HOPS,))]
+    assert [(decision, s.days, s.hops, s.reasons) for decision, s in found] == [(old, 20, 3, (Reason.HOPS,))]
     assert (found.active, found.share) == (2, 0.5)
 
-    assert [s.reasons for s in stale(registry, day(33))] == [
+    assert [s.reasons for _, s in stale(registry, day(33))] == [
         (Reason.DAYS, Reason.HOPS),
         (Reason.DAYS,),
     ]
@@ -184,7 +184,7 @@ def test_the_longest_unvalidated_comes_first() -> None:
     a, b, c = chain("a", "b", "c")
     first, second = decision("made first, said again", a, c), decision("made second", b)
     found = stale(Registry.of([a, b, c, first, second]), day(40))
-    assert [s.decision for s in found] == [second, first]
+    assert [decision for decision, _ in found] == [second, first]
 
 
 def test_day_thirty_is_stale_and_a_moment_before_is_not() -> None:
@@ -192,16 +192,16 @@ def test_day_thirty_is_stale_and_a_moment_before_is_not() -> None:
     registry = Registry.of([decision("x", a), a])
     assert len(stale(registry, day(30))) == 1
     assert len(stale(registry, type(day(0))(day(30) - 1))) == 0
-    assert [s.days for s in stale(registry, day(-1), days=0)] == [0]
+    assert [s.days for _, s in stale(registry, day(-1), days=0)] == [0]
 
 
 def test_max_tier_leaves_out_higher_tiers_and_takes_no_tier_for_a_half() -> None:
     a = conversation("a")
     tiers = {"low": 0.3, "edge": 0.7, "high": 0.9, "none": None}
     registry = Registry.of([a, *(decision(t, a, epistemic_tier=tier) for t, tier in tiers.items())])
-    found = {s.decision.decision for s in stale(registry, day(40), max_tier=0.7)}
+    found = {decision.decision for decision, _ in stale(registry, day(40), max_tier=0.7)}
     assert found == {"low", "edge", "none"}
-    assert {s.decision.decision for s in stale(registry, day(40), max_tier=0.4)} == {"low"}
+    assert {decision.decision for decision, _ in stale(registry, day(40), max_tier=0.4)} == {"low"}
     assert len(stale(registry, day(40))) == 4
 
 
