@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from pathlib import Path
 
 from forgekit.errors import FormatError
@@ -42,39 +41,18 @@ _HEAD = '---\npaths: ["{}/**"]\n---\n'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FileEdit:
-    """One file before and after; None where there is none.
-
-    Attributes:
-        lost: lines that somebody wrote between the marks, and that are not in it afterwards.
-    """
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-    lost: tuple[str, ...] = ()
-
-    @property
-    def diff(self) -> str:
-        """The change as a unified diff."""
-        texts = [(data or b"").decode("utf-8", "replace") for data in (self.before, self.after)]
-        a, b = (text.splitlines(keepends=True) for text in texts)
-        return "".join(unified_diff(a, b, str(self.path), str(self.path)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Injection:
     """What is injected.
 
     Attributes:
-        edits: files that change.
+        edits: files that change; lines that somebody wrote between the marks are `lost`.
         kept: the conventions in them.
         left_out: active ones that the cap or the budget leaves out.
         ended: those that the files held and that are in force no more.
         checked: nothing was to be written.
     """
 
-    edits: Sequence[FileEdit]
+    edits: Sequence[files.FileEdit]
     kept: Sequence[Life]
     left_out: Sequence[Life] = field(default=())
     ended: Sequence[Life] = field(default=())
@@ -127,7 +105,7 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
         wanted[f"{RULES}/forgekit-{slug}.md"] = (_HEAD.format(prefix), _block(some, earlier))
     ours = {*map(_line, found.values()), *f"{_FRAME}{_EARLIER}".splitlines()}
     edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block, ours))]
-    held = b"".join(edit.before or b"" for edit in edits).decode("utf-8", "replace")
+    held = "".join(edit.before or "" for edit in edits)
     ended = [
         life
         for key, life in found.items()
@@ -170,32 +148,32 @@ def _prefix(evidence: Iterable[str]) -> str:
     return best if best and below[best] >= RULE_FILE else ""
 
 
-def _edit(top: Path, path: str, head: str, block: str, ours: set[str]) -> FileEdit | None:
+def _edit(top: Path, path: str, head: str, block: str, ours: set[str]) -> files.FileEdit | None:
     """Return the change of a file, None for none; a file of rules without rules is deleted.
 
     `ours` are the lines that may be between the marks.
     """
     if (top / path).is_symlink():
         raise FormatError("is a link; give the file itself as --target", path=path)
-    before = files.read_bytes(top, path)
-    text = before.decode("utf-8", "surrogateescape") if before is not None else head
+    data = files.read_bytes(top, path)
+    before = None if data is None else data.decode("utf-8", "surrogateescape")
+    text = head if before is None else before
     try:
         after: str | None = put(text, block)
         theirs = edited(text)
     except FormatError as e:
         raise e.at(path) from None
-    if path.startswith(RULES) and not block and re.fullmatch(r"(?s)---\npaths: [^\n]*\n---\n", after or ""):
+    empty = path.startswith(RULES) and re.fullmatch(r"(?s)---\npaths: [^\n]*\n---\n", after or "")
+    if not block and (empty or before is None):
         after = None
-    data = (
-        None if after is None or (before is None and not block) else after.encode("utf-8", "surrogateescape")
-    )
-    if data == before:
+    if after == before:
         return None
     lost = tuple(line.strip() for line in theirs if line.strip() and line.rstrip("\r\n") not in ours)
-    return FileEdit(path=top / path, before=before, after=data, lost=lost)
+    return files.FileEdit(top / path, before, after, lost)
 
 
-def _write(top: Path, edits: Iterable[FileEdit]) -> None:
+def _write(top: Path, edits: Iterable[files.FileEdit]) -> None:
     mark = str(os.getpid())
     for edit in edits:
-        files.replace(top, edit.path.relative_to(top).as_posix(), edit.after, mark)
+        data = None if edit.after is None else edit.after.encode("utf-8", "surrogateescape")
+        files.replace(top, edit.path.relative_to(top).as_posix(), data, mark)

@@ -7,20 +7,20 @@ removing brings its bytes back where nobody changed it since.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
-from difflib import unified_diff
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from forgekit.errors import FormatError
 from forgekit.hooks.agents import AGENTS, HookEvent, home_of
+from forgekit.worktree.files import FileEdit
+from forgekit.worktree.local_state import path_hash
 
 SECONDS = 10
 """For one hook."""
@@ -91,20 +91,6 @@ PLACES: Mapping[str, Place] = {
 }
 
 
-class Edit(NamedTuple):
-    """One file before and after; None where there is none."""
-
-    path: Path
-    before: str | None
-    after: str | None
-
-    @property
-    def diff(self) -> str:
-        """The change as a unified diff."""
-        a, b = ([f"{line}\n" for line in (text or "").splitlines()] for text in (self.before, self.after))
-        return "".join(unified_diff(a, b, str(self.path), str(self.path)))
-
-
 def setup(
     agent: str,
     *,
@@ -113,7 +99,7 @@ def setup(
     dry_run: bool = False,
     registry: str = "",
     env: Mapping[str, str] = os.environ,
-) -> list[Edit]:
+) -> list[FileEdit]:
     """Add forgekit to an agent's settings, or remove it, and return what changed.
 
     Args:
@@ -128,22 +114,23 @@ def setup(
     line = ["forgekit", *(("-C", registry) if registry else ())]
     edits = []
     for target, path in _targets(agent, env, project=project):
+        copy = kept / path_hash(path.resolve())
         before, wanted = _read(path), _wanted(agent, target, line)
         after = (_removed if remove else _added)(path, before, wanted)
         if remove and after != before:
-            first = _read(kept / _name(path))
+            first = _read(copy)
             again = None if first is None else _removed(path, _added(path, first, wanted), wanted)
             after = first if first is not None and again == after else after
         if after != before:
-            edits.append(Edit(path, before, after))
+            edits.append(FileEdit(path, before, after))
             if before is not None and not (remove or dry_run) and _removed(path, before, wanted) == before:
                 kept.mkdir(parents=True, exist_ok=True)
                 kept.chmod(0o700)  # settings may hold keys
-                (kept / _name(path)).write_text(before, encoding="utf-8", newline="")
+                copy.write_text(before, encoding="utf-8", newline="")
     for edit in () if dry_run else edits:
         _write(edit)
         if remove:
-            (kept / _name(edit.path)).unlink(missing_ok=True)
+            (kept / path_hash(edit.path.resolve())).unlink(missing_ok=True)
     return edits
 
 
@@ -183,7 +170,7 @@ def _of_user(agent: str, target: Target, home: Path, env: Mapping[str, str]) -> 
     return own / target.path.removeprefix(f"{known.home}/") if moved else home / target.path
 
 
-def _write(edit: Edit) -> None:
+def _write(edit: FileEdit) -> None:
     if edit.after is None:
         edit.path.unlink()
     else:
@@ -194,10 +181,6 @@ def _write(edit: Edit) -> None:
         if edit.before is not None:
             part.chmod(edit.path.stat().st_mode & 0o777)
         part.replace(edit.path.resolve())
-
-
-def _name(path: Path) -> str:
-    return hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 def _read(path: Path) -> str | None:

@@ -7,14 +7,13 @@ transcripts is not noted: the path is what the agent's input says, and anything 
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.console import one_line
 from forgekit.hooks.agents import INGEST
-from forgekit.worktree.local_state import QUEUE, STATED, read, read_json, write, write_json
+from forgekit.worktree.local_state import QUEUE, STATED, path_hash, read, read_json, write, write_json
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ def add(forge: Forge, given: HookInput) -> str:
     folder = cache_dir(forge.root) / QUEUE
     folder.mkdir(parents=True, exist_ok=True)
     row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}
-    name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    write_json(folder / f"{name}.json", row)
+    write_json(folder / f"{path_hash(transcript)}.json", row)
     start_process(forge.root, "hook", given.agent, INGEST)
     return ""
 

@@ -18,7 +18,7 @@ from forgekit.compaction.events import Event, EventKind
 from forgekit.text.plain import from_plain
 from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.values import mapping, mappings
-from forgekit.worktree.local_state import make_private, read_json, write_json
+from forgekit.worktree.local_state import make_private, path_hash, read_json, write_json
 
 MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
@@ -118,8 +118,7 @@ def limits(folder: Path, **seen: int) -> dict[str, int]:
 
 
 def _path(folder: Path, transcript: Path) -> Path:
-    name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-    return folder / f"{name}.events"
+    return folder / f"{path_hash(transcript)}.events"
 
 
 def _loaded(path: Path, head: str = "", size: int = 0) -> tuple[list[Event], EventReader]:

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import FormatError, RuleError, WriteError
@@ -21,6 +22,29 @@ from forgekit.model.registry import Registry
 
 _LEADING_AWAY = frozenset({"", ".", "..", ".git"})
 TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A file that is no entity's before and after, as text; None where there is none.
+
+    Attributes:
+        lost: lines of a person's that are not in it afterwards.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+    lost: tuple[str, ...] = ()
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff, whatever ends the lines."""
+        from difflib import unified_diff
+
+        texts = ((text or "").encode("utf-8", "surrogateescape") for text in (self.before, self.after))
+        a, b = ([f"{line}\n" for line in text.decode("utf-8", "replace").splitlines()] for text in texts)
+        return "".join(unified_diff(a, b, str(self.path), str(self.path)))
 
 
 def require_plain(path: str) -> None:

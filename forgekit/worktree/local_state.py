@@ -39,6 +39,11 @@ def write(root: Path, name: str, data: Mapping[str, Any]) -> None:
         write_json(cache_dir(root) / name, data)
 
 
+def path_hash(path: Path) -> str:
+    """Return the name under which a file of another place is kept."""
+    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object that a file holds; nothing where that cannot be read."""
     with contextlib.suppress(OSError, ValueError):

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from forgekit.errors import FormatError
 from forgekit.hooks.agents import AGENTS
-from forgekit.hooks.setup import PLACES, Edit, _merged, _without, remarks, setup
+from forgekit.hooks.setup import PLACES, _merged, _without, remarks, setup
 from forgekit.operations import OF_AGENTS
+from forgekit.worktree.files import FileEdit
 
 HOOK = '{"hooks": [{"type": "command", "command": "say é"}]}'
 OWN = f'{{\n    "model": "opus",\n    "hooks": {{"Stop": [{HOOK}]}}\n}}'
@@ -51,7 +52,7 @@ def files(home: Path) -> dict[str, bytes]:
     return {str(path.relative_to(home)): path.read_bytes() for path in every}
 
 
-def done(home: Path, agent: str, **options: Any) -> list[Edit]:
+def done(home: Path, agent: str, **options: Any) -> list[FileEdit]:
     return setup(agent, env={"HOME": str(home)}, **options)
 
 
@@ -183,8 +184,9 @@ def test_line_ends_and_a_byte_order_mark_stay(home: Path, agent: str, project: b
 
 
 def test_the_diff_shows_lines_whatever_ends_them() -> None:
-    edit = Edit(Path("a"), "x\r\ny", "x\r\nz\r\n")
+    edit = FileEdit(Path("a"), "x\r\ny", "x\r\nz\r\n")
     assert edit.diff == "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\n-y\n+z\n"
+    assert FileEdit(Path("a"), "\udcff", None).diff.endswith("-\ufffd\n")
 
 
 SERVER = json.dumps({"mcpServers": {"forgekit": {"command": "forgekit", "args": ["mcp"]}}}, indent=2)
