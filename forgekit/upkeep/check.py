@@ -93,17 +93,25 @@ def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[
         paths: relative to its root; None for all, and for what git knows of them.
         removed: files that are about to go; who names them is a finding too.
     """
-    if paths is not None:
-        only = frozenset(paths)
-        registry = forge.registry() if removed else around(forge, only)
-        rivals = _rivals(forge, registry, only)
-        return _findings(forge, registry, _given(forge, registry, only), removed, rivals)
-    registry = forge.registry()
-    problems = [*_by_git(forge), *_future(forge, registry), *_rivals(forge, registry)]
-    return _findings(forge, registry, _given(forge, registry, None), more=problems)
+    only = None if paths is None else frozenset(paths)
+    registry = forge.registry() if only is None or removed else around(forge, only)
+    given = _given(forge, registry, only)
+    problems = [each for problem in run_checks(registry, given) for each in _placed(forge, problem)]
+    if only is None:
+        problems += [*_by_git(forge), *_future(forge, registry)]
+    problems += _rivals(forge, registry, only)
+    problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
+    if any(problem.code == "not-canonical" and problem.fixable for problem in problems):
+        edited = set(uncommitted(forge))  # which `fix` leaves alone
+        problems = [_to_commit(p) if p.path in edited and p.code == "not-canonical" else p for p in problems]
+    homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
+    problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
+    looked_at = sum(1 for _ in given.subjects(registry))
+    located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
+    return CheckReport(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
 
 
-def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None = None) -> list[Problem]:
+def _rivals(forge: Forge, registry: Registry, only: frozenset[str] | None) -> list[Problem]:
     """Find revisions in force side by side; all, or where a decision is among some files."""
     if only is not None and not (
         (cache_dir(forge.root).parent / "MERGE_HEAD").exists()
@@ -135,26 +143,6 @@ def _future(forge: Forge, registry: Registry) -> Iterator[Problem]:
                 message = f"{format_date(at)} is in the future, and the latest time wins for as long"
                 fix = "correct the date, and the clock of the machine that wrote it"
                 yield finding(entity, "future-dates", message, field=name, fix=fix, severity=Severity.WARNING)
-
-
-def _findings(
-    forge: Forge,
-    registry: Registry,
-    given: CheckInput,
-    removed: Collection[str] = (),
-    more: Iterable[Problem] = (),
-) -> CheckReport:
-    found = (each for problem in run_checks(registry, given) for each in _placed(forge, problem))
-    problems = [*found, *more]
-    problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
-    if any(problem.code == "not-canonical" and problem.fixable for problem in problems):
-        edited = set(uncommitted(forge))  # which `fix` leaves alone
-        problems = [_to_commit(p) if p.path in edited and p.code == "not-canonical" else p for p in problems]
-    homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
-    problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
-    looked_at = sum(1 for _ in given.subjects(registry))
-    located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
-    return CheckReport(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
 
 
 def _to_commit(problem: Problem) -> Problem:
