@@ -37,7 +37,7 @@ from forgekit.model.entities import (
     entity_path,
 )
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem, Severity, warning
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line
 from forgekit.store import Change, Outcome
@@ -58,11 +58,10 @@ _UNREAD = frozenset(
     | {"machine-block-broken", "too-long", "unclosed-fence", "unread-list", "possible-record"}
 )
 """Problems of text that is kept and was not understood, or not taken as said."""
-_NO_RECORD = Problem(
-    code="no-record",
-    message="no decision, thread or artifact was found in it; only its text is kept",
+_NO_RECORD = warning(
+    "no-record",
+    "no decision, thread or artifact was found in it; only its text is kept",
     fix="write them as `- D001: ...` and `- T001: ...`",
-    severity=Severity.WARNING,
 )
 
 
@@ -192,11 +191,7 @@ def _compactions(
         for number, (turn, at) in enumerate(compactions_of(one), 1):
             if at is None:
                 message = "neither this compaction summary nor its boundary has a time"
-                problems.append(
-                    Problem(
-                        code="unusable-summary", message=message, line=turn.line, severity=Severity.WARNING
-                    )
-                )
+                problems.append(warning("unusable-summary", message, turn.line))
                 continue
             options = of_compaction(item.options, one.external_id, number, at, place)
             data = clean(turn.text).encode()
@@ -261,18 +256,15 @@ def arrival(
         problems = (*problems, _NO_RECORD)
     given = item.options.project
     if given and text.project and match_key(given) != match_key(text.project):
-        problems = (*problems, _of_another_project(given, text.project))
+        message = (
+            f"the text names project {one_line(text.project)[:80]!r}; --project files it under {given!r}"
+        )
+        problems = (
+            *problems,
+            warning("other-project", message, fix="file it without --project if that is wrong"),
+        )
     project = given or text.project or default_project()
     return identify(raw, text, item.options, project), replace(text, problems=problems)
-
-
-def _of_another_project(given: str, named: str) -> Problem:
-    return Problem(
-        code="other-project",
-        message=f"the text names project {one_line(named)[:80]!r}; --project files it under {given!r}",
-        fix="file it without --project if that is wrong",
-        severity=Severity.WARNING,
-    )
 
 
 def _require_archive(item: Incoming, text: ArchiveText) -> None:
@@ -296,12 +288,8 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
     for rule, found in by_rule.items():
         shown = ", ".join(f"{f.fingerprint} (line {f.line})" for f in found[:_SHOWN])
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        yield Problem(
-            code="redacted",
-            message=f"{len(found)} {rule} redacted: {shown}{more}",
-            fix=f"--allow {found[0].fingerprint} keeps {'it' if len(found) == 1 else 'the first'}",
-            severity=Severity.WARNING,
-        )
+        fix = f"--allow {found[0].fingerprint} keeps {'it' if len(found) == 1 else 'the first'}"
+        yield warning("redacted", f"{len(found)} {rule} redacted: {shown}{more}", fix=fix)
 
 
 @dataclass(frozen=True)
@@ -564,7 +552,7 @@ def _used_tag(archive: Archive, tagged: Mapping[tuple[str, EntityId], Sequence[A
         if other.conversation_id != archive.conversation_id:
             message = f"{short_id(other.kind, other.id)} has the tag {archive.compression_tag} too"
             fix = "name the archive by its id where the tag means both, or file it with another --tag"
-            return Problem(code="tag-used", message=message, fix=fix, severity=Severity.WARNING)
+            return warning("tag-used", message, fix=fix)
     return None
 
 
@@ -577,4 +565,4 @@ def _doubtful_date(at: Instant, now: Instant) -> Problem | None:
         fix = "if that is a slip, `git revert` the commit that filed it, and file the corrected text"
     else:
         return None
-    return Problem(code="doubtful-date", message=message, fix=fix, severity=Severity.WARNING)
+    return warning("doubtful-date", message, fix=fix)

@@ -43,7 +43,7 @@ from forgekit.model.entities import (
     part_id,
 )
 from forgekit.model.kinds import UNSORTED, Kind, short_id
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem, Severity, warning
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line, statement, with_section
 from forgekit.model.settings import project_matching
@@ -299,9 +299,7 @@ class _ConversationArchives:
             return None
 
     def _warn(self, code: str, message: str, turn: Turn) -> None:
-        self.problems.append(
-            Problem(code=code, message=message[:_REASON_LIMIT], line=turn.line, severity=Severity.WARNING)
-        )
+        self.problems.append(warning(code, message[:_REASON_LIMIT], turn.line))
 
 
 def _parts(
@@ -777,7 +775,7 @@ def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list
             if not taken:
                 name = short_id(Kind.ARCHIVE, archive.id)
                 message = f"{name} ({archive.compression_tag}) is filed with another text, which is kept"
-                problems.append(Problem(code="archive-differs", message=message, severity=Severity.WARNING))
+                problems.append(warning("archive-differs", message))
         if taken:
             hashes.add(archive.content_sha256)
             new[archive.id] = archive, text

@@ -41,3 +41,8 @@ class Problem:
         place = ":".join(str(part) for part in (self.path, self.line) if part)
         parts = [part for part in (place, self.field, self.message) if part]
         return ": ".join(parts) + (f" ({self.fix})" if self.fix else "")
+
+
+def warning(code: str, message: str, line: int | None = None, *, path: str = "", fix: str = "") -> Problem:
+    """Return a problem that a check passes."""
+    return Problem(code=code, message=message, line=line, path=path, fix=fix, severity=Severity.WARNING)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
-from forgekit.model.problem import Problem
+from forgekit.model.problem import Problem, warning
 from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
-from forgekit.transcripts.turns import TurnBuilder, problem
+from forgekit.transcripts.turns import TurnBuilder
 from forgekit.transcripts.values import (
     from_the_program,
     instant_of,
@@ -88,7 +88,7 @@ def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:
             yield found
         if file.size > LONGEST_CONVERSATION:
             message = "more than 64 MB of messages; the rest of the file was left out"
-            yield problem("talk-too-long", message, number)
+            yield warning("talk-too-long", message, number)
             break
     for record in file.strays:
         if text_of(record.get("type")) in _TITLES:
@@ -116,9 +116,9 @@ class _File:
         compact = kind == "user" and record.get("isCompactSummary") is True
         if not session_id:
             if compact:
-                return problem("unusable-summary", "this compaction summary names no session", number)
+                return warning("unusable-summary", "this compaction summary names no session", number)
             if kind in {"user", "assistant"}:
-                return problem("unusable-record", "this record names no session", number)
+                return warning("unusable-record", "this record names no session", number)
             if kind not in _BOOKKEEPING and len(self.strays) < MOST_SESSIONS:
                 self.strays.append(record)
             return None
@@ -136,7 +136,7 @@ class _File:
         if compact and len(session.builder) == turns:
             side = record.get("isSidechain") is True
             reason = "belongs to a side chain and was left out" if side else "is empty"
-            return problem("unusable-summary", f"this compaction summary {reason}", number)
+            return warning("unusable-summary", f"this compaction summary {reason}", number)
         return None
 
 

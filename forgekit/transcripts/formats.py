@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from forgekit.errors import FormatError
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem, Severity, warning
 from forgekit.model.transcript import ImportedConversation
 from forgekit.transcripts.claude_code import looks_like_transcript, read_sessions
 from forgekit.transcripts.json_streams import objects
@@ -26,7 +26,6 @@ from forgekit.transcripts.labelled import (
 )
 from forgekit.transcripts.message_trees import chatgpt_conversation, claude_conversation
 from forgekit.transcripts.sources import READ_ERRORS, ReadingState, Source, sources
-from forgekit.transcripts.turns import problem
 from forgekit.transcripts.whatsapp import looks_like_whatsapp, read_whatsapp
 
 Found = Iterator[ImportedConversation | Problem]
@@ -63,7 +62,7 @@ def _list_of(
         for number, record in objects(stream):
             found = record if isinstance(record, Problem) else convert(record)
             message = f"conversation {number} is not one of {what}"
-            yield found or problem("broken-item", message, severity=Severity.ERROR)
+            yield found or Problem(code="broken-item", message=message)
 
     return Format(lambda head: head.find(key) if head.startswith((b"[", b"{")) else -1, read_objects)
 
@@ -133,7 +132,7 @@ def _form_of(source: Source, form: str) -> str:
 def _checked(found: Found) -> Found:
     """Report unknown types and empty conversations; raise FormatError where there is no conversation."""
     any_yet = False
-    tell = partial(problem, severity=Severity.INFO)
+    tell = partial(Problem, severity=Severity.INFO)
     for one in found:
         if isinstance(one, Problem):
             yield one
@@ -142,13 +141,13 @@ def _checked(found: Found) -> Found:
         name = f"conversation {one.external_id or one.title or '(no name)'}"
         if one.unknown:
             kinds = ", ".join(f"{kind} ({number})" for kind, number in one.unknown)
-            yield tell("unknown-types", f"{name}: unknown types were left out: {kinds}")
+            yield tell(code="unknown-types", message=f"{name}: unknown types were left out: {kinds}")
         if one.turns:
             yield one
         else:
             left = one.branches_left
             more = f"; messages of side chains or branches that were left out: {left}" if left else ""
-            yield tell("empty-conversation", f"{name} has no turn{more}")
+            yield tell(code="empty-conversation", message=f"{name} has no turn{more}")
     if not any_yet:
         raise FormatError("no conversation is in it")
 
@@ -163,7 +162,7 @@ def limited(found: Found) -> Found:
             yield one
     for code, number in numbers.items():
         if number > NAMED:
-            yield problem(code, f"{number - NAMED} more findings of this kind: {code}")
+            yield warning(code, f"{number - NAMED} more findings of this kind: {code}")
 
 
 def conversations(paths: Iterable[str], form: str = "auto", reading: ReadingState | None = None) -> Found:
@@ -189,6 +188,6 @@ def conversations(paths: Iterable[str], form: str = "auto", reading: ReadingStat
             except FormatError as e:
                 if source.given:
                     raise
-                yield replace(problem("no-conversation", e.message, e.line), path=source.name)
+                yield warning("no-conversation", e.message, e.line, path=source.name)
     if not any_yet:
         raise FormatError("no conversation was found in what was given")

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem, warning
 from forgekit.transcripts.sources import READ_ERRORS
-from forgekit.transcripts.turns import problem
 
 LONGEST_LINE = 32 * 1024 * 1024
 LONGEST_ITEM = 32 * 1024 * 1024
@@ -37,13 +36,13 @@ def records(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
                 while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
                     pass
                 message = "this line is longer than 32 MB and was skipped"
-                yield number, problem("line-too-long", message, number)
+                yield number, warning("line-too-long", message, number)
             elif line.strip():
                 record = _record(line.removeprefix(b"\xef\xbb\xbf"))
-                broken = problem("broken-line", "this line is not a JSON record", number)
+                broken = warning("broken-line", "this line is not a JSON record", number)
                 yield number, broken if record is None else record
     except READ_ERRORS as e:
-        yield number, problem("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
+        yield number, warning("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -77,7 +76,7 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
             if isinstance(value, dict):
                 yield number, value
             else:
-                yield number, problem("broken-item", f"conversation {number} is no JSON object")
+                yield number, warning("broken-item", f"conversation {number} is no JSON object")
         text.at += len(sign)
         behind = text.skip()
     except READ_ERRORS as e:
@@ -90,12 +89,12 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
         yield number, _stopped(number + 1, "is cut off")
     elif behind:
         message = "text after the end of the list was not read; give it as a file of its own"
-        yield number, problem("broken-export", message, severity=Severity.ERROR)
+        yield number, Problem(code="broken-export", message=message)
 
 
 def _stopped(number: int, why: str) -> Problem:
     message = f"conversation {number} {why}; reading stopped there"
-    return problem("broken-export", message, severity=Severity.ERROR)
+    return Problem(code="broken-export", message=message)
 
 
 class _UnreadableError(ValueError):

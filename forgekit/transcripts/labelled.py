@@ -31,10 +31,10 @@ from itertools import pairwise
 
 from forgekit.archives.labels import field_named, lists_kind
 from forgekit.errors import FormatError
-from forgekit.model.problem import Problem, Severity
+from forgekit.model.problem import Problem, Severity, warning
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.transcripts.sources import READ_ERRORS
-from forgekit.transcripts.turns import conversation_of, problem
+from forgekit.transcripts.turns import conversation_of
 from forgekit.transcripts.values import from_the_program, instant_of, line_of, text_of
 
 LONGEST_TEXT = 32 * 1024 * 1024
@@ -123,7 +123,7 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     title = before.pop(0) if before and before[0].startswith("# ") else ""
     if before:
         message = f"lines before the first turn were left out: {len(before)}"
-        yield problem("before-first-turn", message, severity=Severity.INFO)
+        yield Problem(code="before-first-turn", message=message, severity=Severity.INFO)
     turns: list[Turn] = []
     for place, label, below in _sections(lines, labels):
         text = _trimmed([label["rest"].strip(), *below])
@@ -155,7 +155,7 @@ def read_specstory(stream: io.BufferedReader) -> Iterator[ImportedConversation |
     if others:
         (place, first), number = others[0], len(others)
         message = f"turns left out whose labels are not known: {number}; the first is {line_of(first)}"
-        yield problem("unknown-label", message, place + 1)
+        yield warning("unknown-label", message, place + 1)
     yield conversation_of(
         "specstory",
         turns,

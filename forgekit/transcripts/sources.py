@@ -23,7 +23,6 @@ from typing import Any, BinaryIO, cast
 
 from forgekit.errors import FormatError, NotFoundError
 from forgekit.model.problem import Problem, Severity
-from forgekit.transcripts.turns import problem
 
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -208,11 +207,11 @@ def _members(raw: BinaryIO, name: str) -> Iterator[Source | Problem]:
             left -= member.file_size
             if member.file_size > max(_ALWAYS, MOST_TIMES * member.compress_size):
                 reason = f"it unpacks to more than {MOST_TIMES} times its size and was left out"
-                yield problem("packed-bomb", f"{shown}: {reason}", severity=Severity.ERROR)
+                yield Problem(code="packed-bomb", message=f"{shown}: {reason}")
                 continue
             if left < 0:
                 reason = f"its files unpack to more than {MOST_TIMES} times its size; the rest was left out"
-                yield problem("packed-bomb", f"{name}: {reason}", severity=Severity.ERROR)
+                yield Problem(code="packed-bomb", message=f"{name}: {reason}")
                 return
             try:
                 with archive.open(member) as stream:
@@ -273,8 +272,8 @@ def _shown(path: str) -> str:
 
 
 def _remark(code: str, message: str, name: str) -> Problem:
-    return problem(code, f"{_shown(name)}: {message}", severity=Severity.INFO)
+    return Problem(code=code, message=f"{_shown(name)}: {message}", severity=Severity.INFO)
 
 
 def _unreadable(message: str) -> Problem:
-    return problem("unreadable-file", message, severity=Severity.ERROR)
+    return Problem(code="unreadable-file", message=message)

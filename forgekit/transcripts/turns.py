@@ -1,4 +1,4 @@
-"""The builder of turns and the problems that readers of foreign formats report."""
+"""The builder of turns, which readers of foreign formats share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Attachment, Correction, ImportedConversation, Speaker, Turn
 from forgekit.text.words import changed_parts
 from forgekit.times import Instant
@@ -20,13 +19,6 @@ MOST_TYPES = 10
 MOST_FAILED = 20
 _LONGEST_CALL = 1_000
 _PROGRAM = re.compile(r"[\w./+-]{1,100}")
-
-
-def problem(
-    code: str, message: str, line: int | None = None, severity: Severity = Severity.WARNING
-) -> Problem:
-    """Return a problem of an export; a warning by default."""
-    return Problem(code=code, message=message, line=line, severity=severity)
 
 
 def conversation_of(

@@ -21,7 +21,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
 from forgekit.transcripts.labelled import lines_of
-from forgekit.transcripts.turns import conversation_of, problem
+from forgekit.transcripts.turns import conversation_of
 from forgekit.transcripts.values import instant_of
 
 _HEAD = re.compile(
@@ -57,7 +57,7 @@ def read_whatsapp(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     times = _times([head for _, head, _ in found])
     if times[0] is None:
         message = "its dates can be read with the day or the month first, so the conversation has no date"
-        yield problem("date-unclear", message, severity=Severity.INFO)
+        yield Problem(code="date-unclear", message=message, severity=Severity.INFO)
     turns: list[Turn] = []
     for (line_number, _, lines), time in zip(found, times, strict=True):
         sent = _SENDER.fullmatch("\n".join(lines).strip())
