@@ -8,6 +8,7 @@ from functools import partial
 
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, record_name, write_machine_block
 from forgekit.briefing.template import INSTRUCTIONS
+from forgekit.conflict.pairs import ListedConflict
 from forgekit.errors import NotFoundError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
@@ -16,7 +17,6 @@ from forgekit.ids import EntityId, is_id
 from forgekit.insight.budget import Block, BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
     CrossProject,
-    Opposed,
     Overtaken,
     ProjectState,
     called,
@@ -258,8 +258,8 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
             }
             for o in state.overtaken
         ],
-        "conflicts": [_opposed(derived, o) for o in state.conflicts],
-        "yielding": [_opposed(derived, o) for o in state.yielding],
+        "conflicts": [_opposed(derived, row) for row in state.conflicts],
+        "yielding": [_opposed(derived, row) for row in state.yielding],
         "unjudged_pairs": state.unjudged,
         "revalidation_required": [
             *({"decision_id": s.decision.id, "why": s.why} for s in state.revalidations),
@@ -280,17 +280,16 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
     }
 
 
-def _opposed(derived: Derived, item: Opposed) -> dict[str, object]:
-    view = derived.view(item.conflict)
-    texts = [item.a.decision, item.b.decision]
-    return view | {"texts": texts, "status": "found" if item.found else view["status"], "yields": item.yields}
+def _opposed(derived: Derived, row: ListedConflict) -> dict[str, object]:
+    texts = [side.decision for side in row.sides if side is not None]
+    return derived.view(row.conflict) | {"texts": texts, "status": row.state, "yields": row.yields}
 
 
 def _summary(registry: Registry, state: ProjectState) -> str:
     parts = [
         count(len(state.threads), "open thread"),
         f"{count(len(state.decisions), 'decision')} in force",
-        disagreements(sum(not item.found for item in state.conflicts), state.contradictions),
+        disagreements(sum(row.finding is None for row in state.conflicts), state.contradictions),
         f"{state.stale} of {state.active} stale",
     ]
     if state.unjudged:
@@ -388,10 +387,10 @@ def _overtaken(forge: Forge, state: ProjectState) -> BlockPart:
 
 
 def _conflicts(rows: _Rows, state: ProjectState) -> BlockPart:
-    def cells(o: Opposed, width: int) -> str:
-        nature = f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature
-        sides = rows.side(o.a, width), rows.side(o.b, width)
-        return row(*sides, o.a.project_name, o.b.project_name, brief(nature, width))
+    def cells(o: ListedConflict, width: int) -> str:
+        nature = f"found by the judge: {o.conflict.nature}" if o.finding else o.conflict.nature
+        sides = (rows.side(side, width) for side in o.present)
+        return row(*sides, *(side.project_name for side in o.present), brief(nature, width))
 
     shown = rows.fitting(BlockRow((cells(o, 400), cells(o, 60))) for o in state.conflicts)
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
@@ -401,15 +400,14 @@ def _conflicts(rows: _Rows, state: ProjectState) -> BlockPart:
 
 
 def _yielding(rows: _Rows, state: ProjectState) -> BlockPart:
-    pairs = [(o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding]
     shown = rows.fitting(
-        BlockRow(tuple(row(*(rows.side(side, width) for side in pair)) for width in (400, 60)))
-        for pair in pairs
+        BlockRow(tuple(row(*(rows.side(side, width) for side in o.present)) for width in (400, 60)))
+        for o in state.yielding
     )
     head = "These contradict a decision of a much higher tier. Do not carry them forward.\n\n" + table_head(
         "Decision", "Yields To"
     )
-    return BlockPart(title="Yielding To A Higher Tier", rows=shown, total=len(pairs), head=head)
+    return BlockPart(title="Yielding To A Higher Tier", rows=shown, total=len(state.yielding), head=head)
 
 
 def _age(days: int, hops: int) -> str:

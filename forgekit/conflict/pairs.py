@@ -147,6 +147,11 @@ class ListedConflict(NamedTuple):
     finding: Finding | None = None
     yields: EntityId | None = None
 
+    @property
+    def present(self) -> list[Decision]:
+        """The sides that are there, what yields first."""
+        return sorted(filter(None, self.sides), key=lambda side: side.id != self.yields)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:

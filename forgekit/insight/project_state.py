@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forgekit.conflict.pairs import NOTHING, Findings
+from forgekit.conflict.pairs import NOTHING, Findings, ListedConflict
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Revalidation,
@@ -22,7 +22,7 @@ from forgekit.insight.staleness import (
     open_conflicts,
     stale_by,
 )
-from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
+from forgekit.model.entities import Archive, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import ActiveDecision, OpenThread, Registry
@@ -76,23 +76,6 @@ class CrossProject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Opposed:
-    """Two decisions that cannot both be followed.
-
-    Attributes:
-        conflict: the open verdict; of a finding, the one it would begin from.
-        found: whether it is a finding that nobody has answered.
-        yields: the side that yields to the other's higher tier; None where a person must choose.
-    """
-
-    conflict: Conflict
-    a: Decision
-    b: Decision
-    found: bool = False
-    yields: EntityId | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectState:
     """Everything a block says of one project.
 
@@ -100,7 +83,7 @@ class ProjectState:
 
     Attributes:
         overtaken: where the registry differs from the archive.
-        conflicts: those of which a person must choose a side.
+        conflicts: those with both sides there, of which a person must choose one.
         yielding: those in which one side yields to a higher tier.
         contradictions: how many of its decisions' findings say that both sides cannot be followed.
         unjudged: pairs that the judge had no time for.
@@ -114,8 +97,8 @@ class ProjectState:
     threads: tuple[OpenThread | Thread, ...]
     decisions: tuple[ActiveDecision | Decision, ...]
     overtaken: tuple[Overtaken, ...]
-    conflicts: tuple[Opposed, ...]
-    yielding: tuple[Opposed, ...]
+    conflicts: tuple[ListedConflict, ...]
+    yielding: tuple[ListedConflict, ...]
     contradictions: int
     unjudged: int
     speculative: int
@@ -187,7 +170,7 @@ def project_state(
 
 
 def _overtaken(
-    registry: Registry, archive: Archive, text: ArchiveText, opposed: Sequence[Opposed]
+    registry: Registry, archive: Archive, text: ArchiveText, opposed: Sequence[ListedConflict]
 ) -> Iterable[Overtaken]:
     from forgekit.archives.fold import fold
 
@@ -205,9 +188,9 @@ def _overtaken(
         shown = shown_as.status if isinstance(shown_as, (Decision, Thread)) else None
         if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
             successor = last_successor(registry, found) if isinstance(found, Decision) else None
-            pairs = [(item.a, item.b) for item in opposed if item.yields is None]
-            rivals = (b if a == successor else a for a, b in pairs if successor in (a, b))
-            yield Overtaken(local_id=local_id, entity=found, successor=successor, rivals=tuple(rivals))
+            pairs = [item.present for item in opposed if item.yields is None and successor in item.present]
+            rivals = tuple(side for pair in pairs for side in pair if side != successor)
+            yield Overtaken(local_id=local_id, entity=found, successor=successor, rivals=rivals)
 
 
 def last_successor(registry: Registry, decision: Decision) -> Decision | None:
@@ -238,15 +221,15 @@ def since(decision: Decision, at: Instant | None) -> str:
     return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
-def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[Opposed]:
+def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[ListedConflict]:
     for conflict in open_conflicts(registry):
-        a, b = registry.get(conflict.decision_a), registry.get(conflict.decision_b)
-        if isinstance(a, Decision) and isinstance(b, Decision) and mine & {a.id, b.id}:
-            yield Opposed(conflict=conflict, a=a, b=b)
+        a, b = (registry.find(Decision, side) for side in conflict.sides)
+        if a is not None and b is not None and mine & {a.id, b.id}:
+            yield ListedConflict(conflict, conflict.status.value, (a, b))
     shown = [*((f, None) for f in findings.contested), *((f, lost) for lost, f in findings.yields.items())]
     for finding, loser in sorted(shown, key=lambda item: item[0].id):
         if mine & {*finding.sides}:
-            yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
+            yield finding.listed(loser)
 
 
 DecisionsWithWords = Callable[[Iterable[str], EntityId, int], Mapping[str, Sequence[EntityId]]]

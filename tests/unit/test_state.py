@@ -10,12 +10,12 @@ from planted_secrets import seeded
 from sample_entities import PROJECT, A, B, P, archive, conflict, conversation, day, decision, thread
 
 from forgekit import ids
+from forgekit.conflict.pairs import ListedConflict
 from forgekit.ids import EntityId
 from forgekit.index.query import decisions_with_words
 from forgekit.index.rows import memory_of
 from forgekit.insight.project_state import (
     CrossProject,
-    Opposed,
     ProjectState,
     cross_project,
     last_successor,
@@ -100,7 +100,7 @@ def test_both_sides_of_an_open_conflict_are_named_and_neither_is_carried() -> No
     free, between = decision("Sign tokens", A), conflict(a, b)
     found = of(a, b, free, between)
     assert found.decisions == (free,)
-    assert found.conflicts == (Opposed(conflict=between, a=a, b=b),)
+    assert found.conflicts == (ListedConflict(between, "open", (a, b)),)
 
 
 def test_what_is_stale_counts_whether_it_is_in_a_conflict_or_not() -> None:
