@@ -99,6 +99,11 @@ class Answers:
     revise: tuple[tuple[EntityId, EntityId], ...] = ()
     titles: tuple[tuple[EntityId, str], ...] = ()
 
+    @property
+    def answered(self) -> list[EntityId]:
+        """The candidates, each as often as it has an answer."""
+        return [*self.approve, *self.reject, *(key for key, _ in (*self.merge, *self.revise))]
+
     def and_(self, more: Answers) -> Answers:
         """Return these and more."""
         return Answers(
@@ -332,8 +337,7 @@ def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) ->
     if rejected := answers.reject.intersection(old for _, old in answers.revise):
         name = short_id(Kind.CANDIDATE, min(rejected))
         raise UsageError(f"{name} is rejected, so nothing takes its place; approve what takes it back")
-    given = [*answers.approve, *answers.reject, *(key for key, _ in (*answers.merge, *answers.revise))]
-    if len(given) != len(set(given)):
+    if len(answers.answered) != len(set(answers.answered)):
         raise UsageError("one candidate has two answers; give each candidate one")
     outcome = forge.commit(lambda: _decide(forge, answers), options)
     written = outcome.change.writes
@@ -348,15 +352,9 @@ def _decide(forge: Forge, answers: Answers) -> Change:
     registry = forge.registry()
     known = _by_text(registry)
     titles = dict(answers.titles)
-    named = {
-        *titles,
-        *answers.approve,
-        *answers.reject,
-        *(key for key, _ in (*answers.merge, *answers.revise)),
-    }
     taken_back = {old for _, old in answers.revise if isinstance(registry.get(old), Candidate)}
-    named |= taken_back
-    candidates = {key: _waiting(registry, key, titles.get(key)) for key in sorted(named)}
+    named = sorted({*titles, *answers.answered, *taken_back})
+    candidates = {key: _waiting(registry, key, titles.get(key)) for key in named}
     writes: dict[EntityId, Entity] = {}
     answered = dict(candidates)
 
