@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from posixpath import commonprefix
 
 from forgekit.compaction.anchors import BY_AGENT, WITHDRAWS, Anchor, AnchorKind, Frame, Stretch, target_of
 from forgekit.compaction.coverage import PATHS, HeldText, stated_by_turn
@@ -178,9 +179,6 @@ def _cut(text: str, most: int) -> str:
 
 def _common_folder(paths: Iterable[str]) -> str:
     """Return the folder that all paths begin with, with its last slash; "" for none."""
-    found = sorted(paths)
-    if len(found) < 2:
-        return ""
-    a, b = found[0], found[-1]
-    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    return a[: a.rfind("/", 0, same) + 1]
+    found = [*paths]
+    same = commonprefix(found) if len(found) > 1 else ""
+    return same[: same.rfind("/") + 1]
