@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from forgekit.times import Instant
-
 
 class EventKind(Enum):
     """What happened."""
@@ -33,7 +31,6 @@ class Event(NamedTuple):
         change: what a call does where it succeeds: `read`, `edited` or `created` a file, `ran` a command.
         failed: whether a result is an error.
         tokens: in the context.
-        at: None where the record has no time.
     """
 
     kind: EventKind
@@ -46,4 +43,3 @@ class Event(NamedTuple):
     change: str = ""
     failed: bool = False
     tokens: int = 0
-    at: Instant | None = None

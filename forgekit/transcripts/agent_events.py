@@ -9,7 +9,6 @@ the records is not documented: every field may be missing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,13 +17,15 @@ from typing import IO, Any
 from forgekit.compaction.anchors import own_words
 from forgekit.compaction.events import Event, EventKind
 from forgekit.text.secrets import redact
+from forgekit.transcripts.json_streams import record_of
 from forgekit.transcripts.values import (
+    assistant_message,
     from_the_program,
-    instant_of,
     line_of,
     mapping,
     mappings,
     queued_prompt,
+    text_in,
     text_of,
     without_reminders,
 )
@@ -51,8 +52,7 @@ _REPORTS = re.compile(
 _INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
 """The inputs that say what a call does, the most telling first."""
 _PATHS = ("file_path", "notebook_path", "filePath", "path")
-_CHANGES = {"Edit": "edited", "MultiEdit": "edited", "NotebookEdit": "edited"}
-_CHANGES |= {"Write": "edited", "Read": "read"}
+_CHANGES = dict.fromkeys(("Edit", "MultiEdit", "NotebookEdit", "Write"), "edited") | {"Read": "read"}
 
 
 @dataclass(slots=True)
@@ -87,11 +87,7 @@ class EventReader:
             self.offset += len(line)
             if b'"type":"progress"' in line[:2_000]:
                 continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(record, dict):
+            if (record := record_of(line)) is not None:
                 yield from self._events(record)
 
     def _events(self, record: dict[str, Any]) -> Iterator[Event]:
@@ -99,7 +95,7 @@ class EventReader:
         if record.get("isSidechain") is True or (uuid and uuid in self.seen):
             return
         self.seen.add(uuid)
-        kind, at = record.get("type"), instant_of(record.get("timestamp"))
+        kind = record.get("type")
         if kind == "user":
             found = self._user(record, uuid)
         elif kind == "assistant":
@@ -111,12 +107,12 @@ class EventReader:
         for event in found:
             self.turn += event.kind is EventKind.PROMPT
             own = own_words(event.text) if event.kind is EventKind.PROMPT else ""
-            yield event._replace(turn=self.turn, at=at, own=own)
+            yield event._replace(turn=self.turn, own=own)
 
     def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
         content = mapping(record.get("message")).get("content")
         blocks = mappings(content)
-        text = without_reminders(_text(content))
+        text = without_reminders(text_in(content))
         if record.get("isCompactSummary") is True:
             yield Event(EventKind.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return
@@ -161,15 +157,12 @@ class EventReader:
             yield from _answers(name, data, uuid)
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Event]:
-        message = mapping(record.get("message"))
-        model = line_of(message.get("model"))
-        if record.get("isApiErrorMessage") is True or model == "<synthetic>":
-            return
+        message = assistant_message(record)
         key = line_of(message.get("id")) or line_of(record.get("requestId"))
         tokens = _tokens(mapping(message.get("usage")))
         if tokens and (key, tokens) > (self.usage if self.usage[0] == key else (key, 0)):
             self.usage = key, tokens
-            yield Event(EventKind.USAGE, id=key, name=model, tokens=tokens)
+            yield Event(EventKind.USAGE, id=key, name=line_of(message.get("model")), tokens=tokens)
         for block in mappings(message.get("content")):
             kind = block.get("type")
             if kind == "text" and (text := text_of(block.get("text")).strip()):
@@ -209,14 +202,8 @@ def _task(key: Any, state: Any, subject: Any) -> Event:
     return Event(EventKind.TASK, id=line_of(key), name=line_of(state), text=text)
 
 
-def _text(content: Any) -> str:
-    """Return the text of a message, or of the blocks of text in it."""
-    blocks = (text_of(each.get("text")) for each in mappings(content) if each.get("type") == "text")
-    return text_of(content) if isinstance(content, str) else "\n".join(blocks)
-
-
 def _queued(record: dict[str, Any], uuid: str) -> Iterator[Event]:
-    text = _text(queued_prompt(record))
+    text = text_in(queued_prompt(record))
     if text.strip() and not from_the_program(text):
         yield Event(EventKind.PROMPT, id=uuid, text=_kept(text, _PROMPT))
 

@@ -19,12 +19,14 @@ from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
 from forgekit.transcripts.turns import TurnBuilder
 from forgekit.transcripts.values import (
+    assistant_message,
     from_the_program,
     instant_of,
     line_of,
     mapping,
     mappings,
     queued_prompt,
+    text_in,
     text_of,
     without_reminders,
 )
@@ -46,6 +48,7 @@ _BOOKKEEPING = frozenset(
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _PICTURES = frozenset({"image", "document"})
+_OF_USERS = _PICTURES | {"text", "tool_result"}
 
 
 def looks_like_transcript(head: bytes) -> bool:
@@ -188,8 +191,9 @@ class _Session:
             self.left_out += kind in {"user", "assistant"}
         else:
             self._note_origin(record, parent)
+            turn = Turn(speaker=Speaker.USER, text="", time=instant_of(record.get("timestamp")), line=number)
             read = {"user": self._user, "assistant": self._assistant, "attachment": self._attachment}
-            read.get(kind, self._boundary)(record, _turn(record, number))
+            read.get(kind, self._boundary)(record, turn)
 
     def note_title(self, record: dict[str, Any]) -> None:
         kind = text_of(record.get("type"))
@@ -208,7 +212,11 @@ class _Session:
         content = mapping(record.get("message")).get("content")
         text = without_reminders(self._text(content))
         if record.get("isCompactSummary") is True:
-            self._compact_summary(replace(turn, speaker=Speaker.ASSISTANT, text=text, compaction=True))
+            summary = replace(turn, speaker=Speaker.ASSISTANT, text=text, compaction=True)
+            turn_number = self.builder.add(summary)
+            if turn_number is not None and self.boundary is not None:
+                self.compacted[turn_number] = self.boundary
+            self.boundary = None
             return
         for block in mappings(content):
             given = self.calls.pop(text_of(block.get("tool_use_id")), {})
@@ -227,23 +235,10 @@ class _Session:
 
     def _text(self, content: Any) -> str:
         """Return the text of a message; blocks of unknown types are counted."""
-        if isinstance(content, str):
-            return text_of(content)
-        texts = []
         for block in mappings(content):
-            kind = text_of(block.get("type"))
-            if kind == "text":
-                texts.append(text_of(block.get("text")))
-            elif kind != "tool_result" and kind not in _PICTURES:
+            if text_of(block.get("type")) not in _OF_USERS:
                 self.builder.count_unknown("block", block.get("type"))
-        return "\n".join(text for text in texts if text)
-
-    def _compact_summary(self, turn: Turn) -> None:
-        """Add a compaction summary; it belongs to the boundary before it, if there is one."""
-        number = self.builder.add(turn)
-        if number is not None and self.boundary is not None:
-            self.compacted[number] = self.boundary
-        self.boundary = None
+        return text_in(content)
 
     def _boundary(self, record: dict[str, Any], turn: Turn) -> None:
         """Note the compaction that a record of the system marks, if it marks one."""
@@ -257,9 +252,7 @@ class _Session:
             self.builder.add(replace(turn, text=text, aside=True))
 
     def _assistant(self, record: dict[str, Any], turn: Turn) -> None:
-        message = mapping(record.get("message"))
-        if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
-            return
+        message = assistant_message(record)
         turn = replace(turn, speaker=Speaker.ASSISTANT)
         key = text_of(message.get("id")) or text_of(record.get("requestId")) or f"line {turn.line}"
         content = message.get("content")
@@ -285,8 +278,3 @@ def _session_id(record: dict[str, Any]) -> str:
     """Return the session id of a record, "" if it has no valid one."""
     session_id = text_of(record.get("sessionId"))
     return session_id if _SESSION_ID.fullmatch(session_id) else ""
-
-
-def _turn(record: dict[str, Any], number: int) -> Turn:
-    """Return a turn of the user as a record on this line opens it, without its text."""
-    return Turn(speaker=Speaker.USER, text="", time=instant_of(record.get("timestamp")), line=number)

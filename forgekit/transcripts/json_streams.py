@@ -38,16 +38,17 @@ def records(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
                 message = "this line is longer than 32 MB and was skipped"
                 yield number, warning("line-too-long", message, number)
             elif line.strip():
-                record = _record(line.removeprefix(b"\xef\xbb\xbf"))
+                record = record_of(line)
                 broken = warning("broken-line", "this line is not a JSON record", number)
                 yield number, broken if record is None else record
     except READ_ERRORS as e:
         yield number, warning("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
 
 
-def _record(line: bytes) -> dict[str, Any] | None:
+def record_of(line: bytes) -> dict[str, Any] | None:
+    """Return the object that a line holds; None where it is none, or would need gigabytes."""
     try:
-        text = line.decode()
+        text = line.decode("utf-8-sig")
         record = None if _crowded(text) else json.loads(text)
     except (ValueError, RecursionError):
         return None

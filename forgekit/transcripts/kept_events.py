@@ -24,9 +24,9 @@ MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
 MOST_SESSIONS = 200
 _LASTING = {EventKind.PROMPT, EventKind.TASK, EventKind.TASKS, EventKind.BOUNDARY, EventKind.SUMMARY}
-_HEAD, _FORMAT = 1_024, b"3"
+_HEAD, _FORMAT = 1_024, b"4"
 _TYPES: dict[str, type] = dict.fromkeys(Event._fields, str)
-_TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
+_TYPES |= {"turn": int, "tokens": int, "failed": bool}
 
 
 class KeptSession(NamedTuple):

@@ -39,6 +39,19 @@ def queued_prompt(record: dict[str, Any]) -> Any:
     return attachment.get("prompt") if typed else None
 
 
+def text_in(content: Any) -> str:
+    """Return the text of a message, or of the blocks of text in it."""
+    blocks = (text_of(each.get("text")) for each in mappings(content) if each.get("type") == "text")
+    return text_of(content) if isinstance(content, str) else "\n".join(filter(None, blocks))
+
+
+def assistant_message(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the message of the assistant, an empty one where the program wrote it."""
+    message = mapping(record.get("message"))
+    own = record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+    return {} if own else message
+
+
 def mapping(value: Any) -> dict[str, Any]:
     """Return an object, or an empty one for anything else."""
     return value if isinstance(value, dict) else {}
