@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from forgekit import console
+from forgekit import console, conventions
+from forgekit.archives.conversations import STATUS
+from forgekit.cli.call import Call
 from forgekit.cli.changes import (
     done,
     finding_text,
@@ -15,21 +17,19 @@ from forgekit.cli.changes import (
     print_findings,
     written,
 )
+from forgekit.conflict.judge import Level
+from forgekit.conflict.pairs import Finding
+from forgekit.conflicts import resolve, settle
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
+from forgekit.filing.review import Answers, Reviewed, Seen, Waiting, answer, refusal, seen, waiting
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.insight.conventions import Life
+from forgekit.model.entities import Candidate, Decision, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
 from forgekit.times import format_date
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from forgekit.cli.call import Call
-    from forgekit.conflict.pairs import Finding
-    from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
-    from forgekit.forge import Forge
-    from forgekit.ids import EntityId
-    from forgekit.insight.conventions import Life
-    from forgekit.model.entities import Candidate, Decision
 
 _ANSWERS = "y registers, e rewords, m merges, r revises, n rejects, s skips, q ends"
 _OF_CONVENTIONS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
@@ -40,9 +40,6 @@ _CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisse
 
 def review(call: Call) -> None:
     """Review candidates."""
-    from forgekit.conventions import waiting
-    from forgekit.filing import review
-
     options, forge, project, approve_above = call.options, call.forge, call["project"], call["approve_above"]
     named = any(call[name] for name in ("approve", "reject", "merge", "revise", "titles"))
     answering = named or approve_above is not None
@@ -53,26 +50,26 @@ def review(call: Call) -> None:
             "--project goes with --list and --approve-above; an answer names its candidate, leave it out"
         )
     if not answering:
-        found = review.waiting(forge, project)
+        found = waiting(forge, project)
         if call["only_list"] or call.as_json or not console.is_terminal():
             _list(found, call)
             return
         answers = _asked(forge, found)
-        if answers != review.Answers():
-            _print_reviewed(review.answer(forge, answers, options), call)
-        ready = waiting(forge, project=project).rows
+        if answers != Answers():
+            _print_reviewed(answer(forge, answers, options), call)
+        ready = conventions.waiting(forge, project=project).rows
         _ask_conventions(call, ready)
-        print_contradictions(waiting(forge, project=project).contradictions)
+        print_contradictions(conventions.waiting(forge, project=project).contradictions)
         rows = _findings(call)
         _ask_findings(call, rows)
-        if answers == review.Answers() and not rows and not ready:
+        if answers == Answers() and not rows and not ready:
             console.info("nothing to do" if found else "nothing waits")
         return
     answers = _given(call)
-    if answers == review.Answers() and not call.as_json:
+    if answers == Answers() and not call.as_json:
         console.info("nothing to do")
         return
-    _print_reviewed(review.answer(forge, answers, options), call)
+    _print_reviewed(answer(forge, answers, options), call)
 
 
 def _candidate(forge: Forge, name: str) -> EntityId:
@@ -83,8 +80,6 @@ def _candidate(forge: Forge, name: str) -> EntityId:
 
 def _given(call: Call) -> Answers:
     """Return the answers that options give."""
-    from forgekit.filing.review import Answers, waiting
-
     forge, approve_above = call.forge, call["approve_above"]
     rejected = frozenset(_candidate(forge, name) for name in call["reject"] or ())
     merged = tuple(
@@ -118,8 +113,6 @@ def _ready_text(life: Life) -> str:
 
 def _ask_conventions(call: Call, rows: Sequence[Life]) -> None:
     """Ask about each convention; each answer is a commit."""
-    from forgekit import conventions
-
     forge, options = call.forge, call.options
     for number, life in enumerate(rows, 1):
         console.data(f"\n{number}/{len(rows)}  {_ready_text(life)}")
@@ -145,8 +138,6 @@ def _ask_conventions(call: Call, rows: Sequence[Life]) -> None:
 
 def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
     """Return what the judge found and nobody answered, the likeliest first, with the side that yields."""
-    from forgekit.findings import BLOCK_WAIT_MS, findings_of
-
     forge, registry = call.forge, call.forge.registry()
     found = findings_of(forge, registry, wait_ms=BLOCK_WAIT_MS, finish_small=True)
     rows = [*found.with_losers(), *((each, None) for each in found.replacements)]
@@ -158,8 +149,6 @@ def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
 
 def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> None:
     """Ask about each finding of the judge; each answer is a commit."""
-    from forgekit.conflicts import resolve, settle
-
     if rows:
         console.info(f"{console.count(len(rows), 'finding')} of the judge: {_CHOICES}")
     for number, (finding, loser) in enumerate(rows, 1):
@@ -181,8 +170,6 @@ def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> No
 
 def _shown(finding: Finding) -> tuple[Decision, Decision]:
     """Return both sides in the order in which they are shown."""
-    from forgekit.conflict.judge import Level
-
     return finding.later if finding.level is Level.REPLACEMENT else (finding.a, finding.b)
 
 
@@ -190,9 +177,6 @@ def _list(found: list[Waiting], call: Call) -> None:
     """List the candidates, and what the judge found, which wait for a person too."""
     if call.printed_json(found, "waiting"):
         return
-    from forgekit.conventions import waiting
-    from forgekit.filing.review import seen
-
     last = ""
     for item in found:
         candidate, same, around = item.candidate, "", seen(call.forge, item)
@@ -214,20 +198,18 @@ def _list(found: list[Waiting], call: Call) -> None:
                 would = "r approves that and puts this in its place" if waits else _would(item)
                 how = "takes back?" if waits else "alike"
                 console.data(f"  {how}: {state}  {console.one_line(one.title)}; {would}")
-    conventions = waiting(call.forge, project=call["project"])
-    ready = f" and {console.count(len(conventions.rows), 'convention')}" if conventions.rows else ""
+    unanswered = conventions.waiting(call.forge, project=call["project"])
+    ready = f" and {console.count(len(unanswered.rows), 'convention')}" if unanswered.rows else ""
     console.info(f"{console.count(len(found), 'candidate')}{ready} waiting")
-    for life in conventions.rows:
+    for life in unanswered.rows:
         console.data(_ready_text(life))
-    print_contradictions(conventions.contradictions)
+    print_contradictions(unanswered.contradictions)
     for finding, loser in _findings(call):
         console.data(finding_text(finding, loser))
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:
     """Ask about each candidate, until the last one, `q` or the end of the input."""
-    from forgekit.filing.review import Answers, seen
-
     if found:
         console.info(f"{console.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
     answers = Answers()
@@ -243,8 +225,6 @@ def _asked(forge: Forge, found: list[Waiting]) -> Answers:
 
 def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
-    from forgekit.filing.review import Answers
-
     while (reply := console.ask_key("y/e/m/r/n/s/q [s]: ")) not in {None, "q"}:
         if reply in {"", "s"}:
             return Answers()
@@ -270,9 +250,6 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
 
 def _joined(forge: Forge, item: Waiting, around: Seen, *, revise: bool) -> Answers | None:
     """Ask what a candidate is merged into, or is the revision of; None where it cannot be."""
-    from forgekit.filing.review import Answers, refusal
-    from forgekit.model.entities import Candidate, Decision, Thread
-
     into = _target(forge, around)
     found = forge.registry().get(into) if into is not None else None
     if isinstance(found, Candidate):
@@ -337,8 +314,6 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
 
 def _would(item: Waiting) -> str:
     """Return what answers would do with a decision or thread that is alike."""
-    from forgekit.archives.conversations import STATUS
-
     status = STATUS.get(item.candidate.proposes)
     joins = "says that it still holds" if status is None else "adds the conversation"
     if status is not None and status.ended:
