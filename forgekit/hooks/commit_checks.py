@@ -15,7 +15,7 @@ from typing import cast
 from forgekit import console
 from forgekit.checks import CheckInput
 from forgekit.errors import FormatError, NoRegistryError
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
 from forgekit.merge.conflicting_edits import listed
@@ -113,7 +113,6 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     if not decisions:
         return [], ""
     from forgekit.findings import findings_of
-    from forgekit.forge import WriteOptions
     from forgekit.store import Change
 
     settings = item.forge.settings

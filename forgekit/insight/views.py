@@ -16,7 +16,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from forgekit.ids import EntityId
+from forgekit.model import entities as kinds
+from forgekit.model.entities import COMPRESSION, FIELDS, Decision, Entity, Lineage, Thread, entity_path
+from forgekit.model.fields import INSTANT, PAIRS, json_fields
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.rules import added_sections, section
 from forgekit.text.plain import to_plain
 from forgekit.times import Instant, format_instant
 
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from forgekit.conflict.pairs import Finding, ListedConflict
     from forgekit.insight.conventions import Life
     from forgekit.insight.staleness import Ages
-    from forgekit.model.entities import Decision, Entity, Lineage
     from forgekit.model.graph import Graph
     from forgekit.model.registry import Registry
 
@@ -64,10 +67,6 @@ class Derived:
         Args:
             body: whether an archive's text comes along.
         """
-        from forgekit.model.entities import FIELDS, Decision, Thread, entity_path
-        from forgekit.model.fields import json_fields
-        from forgekit.model.rules import added_sections, section
-
         out: Json = json_fields(FIELDS[entity.kind], entity)
         out.update(self._more(entity, body=body))
         out["kind"] = entity.kind.value
@@ -82,17 +81,16 @@ class Derived:
     def _more(self, entity: Entity, *, body: bool) -> Json:
         from forgekit.insight.notes import has_essence
         from forgekit.insight.staleness import MOOT, conflict_state
-        from forgekit.model import entities as kinds
 
-        if isinstance(entity, kinds.Decision):
+        if isinstance(entity, Decision):
             return self._decision(entity)
-        if isinstance(entity, kinds.Thread):
+        if isinstance(entity, Thread):
             return {
                 "content": entity.content,
                 "resolution": entity.resolution or None,
                 "blocks": list(self._blocked(entity.id)),
             }
-        if isinstance(entity, kinds.Lineage):
+        if isinstance(entity, Lineage):
             return _edge(entity)
         if isinstance(entity, kinds.Conversation):
             key = self._same.get(entity.id, entity.id)
@@ -115,8 +113,6 @@ class Derived:
         return {"content": entity.body}
 
     def _decision(self, decision: Decision) -> Json:
-        from forgekit.model.fields import INSTANT
-
         age = self._ages.age(decision)
         return {
             "rationale": decision.rationale,
@@ -161,14 +157,10 @@ class Derived:
 
     @cached_property
     def _dependents(self) -> Callable[[EntityId], Sequence[EntityId]]:
-        from forgekit.model.entities import Decision
-
         return self._registry.referring(Decision, "dependencies")
 
     @cached_property
     def _blocked(self) -> Callable[[EntityId], Sequence[EntityId]]:
-        from forgekit.model.entities import Thread
-
         return self._registry.referring(Thread, "blocked_by")
 
     @cached_property
@@ -213,9 +205,6 @@ def contradiction(a: Entity, b: Entity, judgement: Judgement) -> Json:
 
 def _edge(edge: Lineage) -> Json:
     """Return the fields of the first compression, with local ids, beside the list of all."""
-    from forgekit.model.entities import COMPRESSION
-    from forgekit.model.fields import PAIRS, json_fields
-
     flat: Json = {field.name: [] if field.type is PAIRS else None for field in COMPRESSION}
     if edge.compressions:
         flat = json_fields(COMPRESSION, edge.compressions[0])
@@ -473,7 +462,6 @@ def stale(found: Any) -> Json:
 def explained(found: Any) -> Json:
     """Return which decisions govern files."""
     from forgekit.merge.conflicting_edits import unsettled
-    from forgekit.model.fields import INSTANT
 
     return {
         "paths": list(found.paths),
@@ -544,9 +532,6 @@ def maintained(found: Any, *, dry_run: bool) -> Json:
 
 def note_threads(found: Any, *, dry_run: bool) -> Json:
     """Return topics, what they are close to, and how they would change."""
-    from forgekit.model.entities import FIELDS
-    from forgekit.model.fields import json_fields
-
     report, topics, links = found
     return {
         **maintained(report, dry_run=dry_run),

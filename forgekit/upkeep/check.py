@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.checks import CheckInput, finding, locate, references_exist, text_gives_id
+from forgekit.checks import CheckInput, Fix, finding, fixes, locate, references_exist, text_gives_id
 from forgekit.checks import check as run_checks
 from forgekit.errors import (
     ChangedError,
@@ -43,7 +43,6 @@ from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
     from forgekit.change import Written
-    from forgekit.checks import Fix
     from forgekit.git.repository import Repository
     from forgekit.store import Change, Outcome
 
@@ -173,7 +172,6 @@ def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions 
     commit has it there, in the work tree alone. Other files with uncommitted work are left alone: their form
     is fixed once their content is committed.
     """
-    from forgekit.checks import Fix, fixes
     from forgekit.store import Change
 
     only = None if paths is None else frozenset(paths)
@@ -237,7 +235,6 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
     from forgekit.change import write
-    from forgekit.checks import fixes
 
     path = entity_path(old)
     try:
