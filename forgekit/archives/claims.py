@@ -811,16 +811,14 @@ def _alternative(item: Any) -> str:
     return f"{option} ({more})" if option and more else option or more
 
 
-def _versions(claim: Claim, _target: str, value: Any) -> Any:
+def _versions(_claim: Claim, _target: str, value: Any) -> Any:
     rows = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
     return tuple(
         ArtifactVersion(
             version=one_line(text_of(row.get("version"))) or str(number),
-            line=getattr(row, "line", claim.line),
             turn=parse_integer(row.get("created_turn", row.get("turn", ""))),
             status=one_line(text_of(row.get("status"))),
             changes=text_of(row.get("changes_from_previous")),
-            triggered_by=references(row.get("triggered_by", "")),
             content=str(row.get("content", "")) if isinstance(row.get("content", ""), str) else "",
         )
         for number, row in enumerate(rows, 1)

@@ -664,7 +664,7 @@ def lists_chunks(table: Node) -> bool:
 
 def read_chunks(page: Page) -> Iterator[Chunk]:
     """Yield the rows of chunk tables and range markers."""
-    names = ("chunk id|chunk", "turn range|turns|range", "topic|topic cluster", "decisions|key decisions")
+    names = ("turn range|turns|range", "topic|topic cluster", "decisions|key decisions")
     for table in page.document.nodes:
         columns = [fold(cell) for cell in table.cells]
         for row in (
@@ -673,13 +673,8 @@ def read_chunks(page: Page) -> Iterator[Chunk]:
             else ()
         ):
             cell = dict(zip(columns, row.cells, strict=False))
-            ref, turns, topic, ids = (
-                next((cell[n] for n in each.split("|") if n in cell), "") for each in names
-            )
-            decisions = tuple(IDS.findall(ids))
-            yield Chunk(
-                ref=bare(ref), turns=parse_range(turns), topic=topic, decisions=decisions, line=row.line
-            )
+            turns, topic, ids = (next((cell[n] for n in each.split("|") if n in cell), "") for each in names)
+            yield Chunk(turns=parse_range(turns), topic=topic, decisions=tuple(IDS.findall(ids)))
 
 
 def number_records(found: ClaimList) -> None:

@@ -76,7 +76,6 @@ class DecisionRecord:
     alternatives: tuple[str, ...] = ()
     governs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    full_context_ref: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,11 +113,9 @@ class ArtifactVersion:
     """One version of an artifact."""
 
     version: str
-    line: int
     turn: int | None = None
     status: str = ""
     changes: str = ""
-    triggered_by: tuple[str, ...] = ()
     content: str = ""
 
 
@@ -139,17 +136,11 @@ class ArtifactRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chunk:
-    """A stretch of turns with a topic: a row of the chunk index or of the range markers.
+    """A stretch of turns with a topic: a row of the chunk index or of the range markers."""
 
-    Attributes:
-        ref: `chunk_001`, or "" for a range marker.
-    """
-
-    ref: str
     turns: TurnRange | None
     topic: str
     decisions: tuple[str, ...]
-    line: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -131,7 +131,6 @@ def test_the_higher_family_stands_and_the_difference_is_named() -> None:
     )
     (decision,) = read.decisions
     assert (decision.family, decision.tier, decision.rationale) == (Family.YAML, 0.9, "simple")
-    assert decision.full_context_ref == "chunk_001"
     assert [str(p) for p in read.problems] == [
         "6: D001: the tier is 0.9 on line 12 and 0.4 on line 6; the yaml record counts"
     ]
