@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
@@ -31,13 +30,6 @@ from forgekit.times import DAY_MS, Instant
 
 UNKNOWN_TIER = 0.5
 """Where nobody gave a tier: heuristic."""
-
-
-class Reason(Enum):
-    """Why a decision is stale."""
-
-    DAYS = "days"
-    HOPS = "hops"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,13 +48,17 @@ class Age:
 
 
 class StaleEntry(NamedTuple):
-    """An active decision that nobody has validated for too long; `days` are whole days."""
+    """An active decision that nobody has validated for too long; `days` are whole days.
+
+    Attributes:
+        reasons: `days`, `hops` or both.
+    """
 
     id: EntityId
     last_validated: Instant
     days: int
     hops: int
-    reasons: tuple[Reason, ...]
+    reasons: tuple[str, ...]
     speculative: bool
 
 
@@ -241,8 +237,7 @@ def stale_by(
             continue
         age = ages.age(decision)
         since = max(now - age.last_validated, 0) // DAY_MS
-        reasons = [Reason.DAYS] * (since >= limits.stale_days)
-        reasons += [Reason.HOPS] * (age.hops >= limits.stale_hops)
+        reasons = ["days"] * (since >= limits.stale_days) + ["hops"] * (age.hops >= limits.stale_hops)
         if reasons:
             aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
             found.append(StaleEntry(*aged))
