@@ -18,6 +18,7 @@ from forgekit.cli.changes import (
     written,
 )
 from forgekit.errors import UsageError
+from forgekit.model.entities import ConventionStatus, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Severity
 from forgekit.times import format_date
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from forgekit.filing.conversations import IngestReport
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
-    from forgekit.model.entities import Decision, Entity, Thread
 
 _LONGEST = 512_000_000
 """Bytes read from standard input; a transcript may be longer than an archive."""
@@ -175,8 +175,6 @@ def _records(report: SyncReport) -> Iterator[str]:
 
 def _state(entity: Decision | Thread, before: Decision | Thread | None = None) -> tuple[str, list[str]]:
     """Return the state of a decision or thread, and which fields it has, `other` than before."""
-    from forgekit.model.entities import Decision
-
     if isinstance(entity, Decision):
         counts = [
             (len(entity.alternatives_rejected), "alternative", "alternatives"),
@@ -207,8 +205,6 @@ def _remarks(filed: FiledArchive) -> Iterator[str]:
 
 def _overruled(item: Overruled, tag: str) -> str:
     """Return what an archive shows of what has ended, and that the registry keeps it so."""
-    from forgekit.model.entities import Decision
-
     entity, name = item.entity, item.local_id
     if isinstance(entity, Decision):
         return f"{name} is shown active in {tag}; it is {entity.status.value}: the registry is kept"
@@ -249,7 +245,6 @@ def ingest(call: Call) -> None:
 
 
 def _ingest_notes(call: Call) -> None:
-    from forgekit.model.entities import entity_path
     from forgekit.notes import ingest_folder
     from forgekit.worktree.local_state import record_gone
 
@@ -348,8 +343,6 @@ def _print_conversations(report: IngestReport, forge: Forge, to: Any) -> None:
 
 
 def _print_conventions(report: IngestReport, forge: Forge) -> None:
-    from forgekit.model.entities import ConventionStatus
-
     decayed = {each.id for each in report.decayed}
     stated = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
     active = [each for each in stated if each.id not in decayed]
