@@ -286,13 +286,11 @@ def ask_key(question: str) -> str | None:
 
     Where keys cannot be read one by one the answer is a line.
     """
-    try:
-        import termios
-        import tty
-    except ImportError:  # no POSIX system
-        return ask(question)
     if not sys.stdin.isatty():
         return ask(question)
+    import termios
+    import tty
+
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     _question(question)
