@@ -54,7 +54,6 @@ class AgentSession:
 
     Attributes:
         name: of the transcript, without its ending.
-        kept: what is known of it.
     """
 
     name: str

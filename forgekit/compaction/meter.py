@@ -35,11 +35,9 @@ class Meter(NamedTuple):
     """The context of a session.
 
     Attributes:
-        used: tokens in use.
         window: tokens of the model's context.
         limit: tokens at which a compaction is expected.
         observed: whether the limit is one at which this model was seen to compact.
-        compactions: how many there were.
     """
 
     used: int = 0

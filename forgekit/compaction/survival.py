@@ -46,7 +46,6 @@ class Survival:
         turn: of the user's, in which it happened.
         pre_tokens: as the transcript records them; 0 where it does not.
         used: tokens of the context as measured before it.
-        kinds: what survived, by kind.
         block: characters of the block.
         again: files read and commands failed after it that had been before; and how many of these neither
             the summary nor the block names.

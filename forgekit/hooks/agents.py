@@ -70,8 +70,6 @@ class HookInput(NamedTuple):
     Attributes:
         session: the agent's id of the session, "" where it named none.
         folder: where the agent works.
-        data: the whole input.
-        prompt: what the person typed.
         transcripts: the format of its transcripts that `ingest` reads, "" where none is known.
         home: the folder that its transcripts are in.
     """
@@ -90,7 +88,6 @@ class Agent(NamedTuple):
 
     Attributes:
         events: by the agent's own names.
-        form: of the answers.
         transcripts: the format that `ingest` reads, "" where none is known.
         home: the folder below the user's home that its settings and transcripts are in.
         moved: the variable of the environment that names another folder for them.

@@ -105,7 +105,6 @@ class BlockPart(NamedTuple):
     """A section of a block; one without rows is left out.
 
     Attributes:
-        title: its heading.
         rows: the most important first; as many as could fit.
         total: how many there are.
         head: lines before the rows, such as a table's header.
@@ -123,7 +122,6 @@ class Laid(NamedTuple):
     """A block that fits.
 
     Attributes:
-        text: the Markdown.
         kept: how many rows of each section are in it.
         cut: how many of each section are not, in words; "" where all are.
         placed: every row, the most important first.
@@ -139,7 +137,6 @@ class Block(NamedTuple):
     """A block to paste.
 
     Attributes:
-        text: Markdown.
         data: returns the same as JSON values.
         cut: how many rows did not fit, in words; "" where all did.
     """

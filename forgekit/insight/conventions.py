@@ -107,7 +107,6 @@ def lives(
     Args:
         conventions: of any projects.
         conversations: of those projects.
-        same: which conventions say the same.
     """
     known = {each.id: each for each in conventions}
     session_of, starts = _sessions(conversations)

@@ -38,7 +38,6 @@ class Age:
 
     Attributes:
         last_validated: the latest event time at which it was stated, carried or validated.
-        hops: hops since then.
         conversations: all that stated or carried it, sorted.
     """
 
@@ -250,8 +249,6 @@ class Revalidation:
     """An active decision that rests on one out of force.
 
     Attributes:
-        decision: what has to be looked at again.
-        broken: the decision out of force that it rests on.
         why: one clause, such as `rests on dec_b34bfcd74276, which was revised`.
     """
 

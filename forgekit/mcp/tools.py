@@ -39,7 +39,6 @@ class Tool(NamedTuple):
 
     Attributes:
         name: as a model calls it.
-        operation: the name of the operation behind it.
         title: for people.
         description: one paragraph for a model.
         arguments: those of the operation's that are offered.

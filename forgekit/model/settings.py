@@ -181,7 +181,6 @@ def project_matching(patterns: tuple[tuple[str, tuple[str, ...]], ...], texts: I
 
     Args:
         patterns: of titles and working folders, by project.
-        texts: titles and folders.
     """
     folded = [text.casefold() for text in texts if text]
     for project, some in patterns:

@@ -32,7 +32,6 @@ class Initialised:
     """What `init` did.
 
     Attributes:
-        made_repository: whether a git repository was made for it.
         registered: whether this clone did not know the merge driver before.
     """
 
