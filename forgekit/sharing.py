@@ -70,14 +70,6 @@ _FOLDED_UP_TO = "forgekit/read-together"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FileConflict:
-    """A field of one file that both sides changed; the path is relative to the registry's root."""
-
-    path: str
-    found: FieldConflict
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Synced:
     """The result of a sync, or on a dry run what it would be.
 
@@ -86,8 +78,8 @@ class Synced:
         received: paths that came in or were merged.
         deleted: paths that are gone since.
         diff: unified; on a dry run only.
-        conflicts: fields for a person to choose.
-        outlived: ends and times that a merge rule overrode; the history holds them.
+        conflicts: paths, each with a field that both sides changed, for a person to choose.
+        outlived: likewise, ends and times that a merge rule overrode; the history holds them.
         rivals: conflicts between decisions that were revised in two clones, and verdicts that two clones gave
             in different ways.
         errors: in what came in, and in what was merged here and not pushed yet.
@@ -103,8 +95,8 @@ class Synced:
     deleted: tuple[str, ...]
     sent: bool
     diff: str
-    conflicts: tuple[FileConflict, ...]
-    outlived: tuple[FileConflict, ...]
+    conflicts: tuple[tuple[str, FieldConflict], ...]
+    outlived: tuple[tuple[str, FieldConflict], ...]
     rivals: tuple[Conflict, ...]
     errors: tuple[Problem, ...] = ()
     held_back: bool = False
@@ -501,7 +493,7 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
         deleted=tuple(sorted(path for path, there in here.items() if not there)),
         sent=sent,
         diff="".join(outcome.diff for outcome in outcomes),
-        conflicts=tuple(FileConflict(path=path, found=one) for path, one in found),
-        outlived=tuple(FileConflict(path=path, found=one) for path, f in merged for one in f.overridden),
+        conflicts=tuple(found),
+        outlived=tuple((path, one) for path, f in merged for one in f.overridden),
         rivals=tuple(rivals[key] for key in sorted(rivals)),
     )

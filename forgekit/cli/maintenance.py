@@ -209,15 +209,15 @@ def _print_merged(found: Synced) -> None:
     from forgekit.merge.conflicting_edits import sentence, shown
     from forgekit.model.kinds import kind_of_path
 
-    for merged in found.conflicts:
-        kind = kind_of_path(merged.path)
+    for path, merged in found.conflicts:
+        kind = kind_of_path(path)
         assert kind is not None  # noqa: S101 - only files of entities are merged by fields
-        console.data(f"{merged.path}: {sentence(kind, merged.found)}")
-    for merged in found.outlived:
-        if merged.found.field == "status":
-            old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
-            why = _GAVE_WAY.get(kind_of_path(merged.path), ", the later; the history holds both")
-            console.data(f"{merged.path}: {old} gave way to {new}{why}")
+        console.data(f"{path}: {sentence(kind, merged)}")
+    for path, merged in found.outlived:
+        if merged.field == "status":
+            old, new = (shown("status", value) for value in (merged.loser, merged.winner))
+            why = _GAVE_WAY.get(kind_of_path(path), ", the later; the history holds both")
+            console.data(f"{path}: {old} gave way to {new}{why}")
 
 
 def _print_unsettled(entities: Sequence[Entity]) -> None:

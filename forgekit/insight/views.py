@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from forgekit.conflict.pairs import Finding, ListedConflict
     from forgekit.insight.conventions import Life
     from forgekit.insight.staleness import Ages
+    from forgekit.merge.conflicting_edits import FieldConflict
     from forgekit.model.graph import Graph
     from forgekit.model.registry import Registry
 
@@ -746,8 +747,8 @@ def synced(found: Any, *, dry_run: bool) -> Json:
         "received": list(found.received),
         "deleted": list(found.deleted),
         "sent": found.sent,
-        "conflicts": [_merged(item) for item in found.conflicts],
-        "outlived": [_merged(item) for item in found.outlived],
+        "conflicts": [_merged(*item) for item in found.conflicts],
+        "outlived": [_merged(*item) for item in found.outlived],
         "rivals": [to_fields(item) for item in found.rivals],
         "errors": [problem(p) for p in found.errors],
         "held_back": found.held_back,
@@ -757,13 +758,12 @@ def synced(found: Any, *, dry_run: bool) -> Json:
     }
 
 
-def _merged(item: Any) -> Json:
+def _merged(path: str, found: FieldConflict) -> Json:
     from forgekit.merge.conflicting_edits import plain
 
-    values = {"base": item.found.base, "stands": item.found.winner, "yields": item.found.loser}
-    field = item.found.field
-    plain_values = {name: None if value is None else plain(field, value) for name, value in values.items()}
-    return {"path": item.path, "field": field, **plain_values}
+    values = (("base", found.base), ("stands", found.winner), ("yields", found.loser))
+    plain_values = {name: None if value is None else plain(found.field, value) for name, value in values}
+    return {"path": path, "field": found.field, **plain_values}
 
 
 def _shorts(kind: Kind, entities: Iterable[EntityId]) -> list[str]:
