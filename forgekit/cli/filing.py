@@ -24,7 +24,7 @@ from forgekit.model.problem import Severity
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
-    from forgekit.filing.archives import FiledArchive, Overruled, SyncReport
+    from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.filing.conversations import IngestReport
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
@@ -194,8 +194,8 @@ def _state(entity: Decision | Thread, before: Decision | Thread | None = None) -
 
 
 def _remarks(filed: FiledArchive) -> Iterator[str]:
-    for item in filed.overruled:
-        yield _overruled(item, filed.archive.compression_tag)
+    for name, entity in filed.overruled:
+        yield _overruled(name, entity, filed.archive.compression_tag)
     for problem in filed.problems[:_ARCHIVE_PROBLEMS]:
         place = f"{filed.archive.compression_tag}: {'line ' if problem.line else ''}"
         yield f"{problem.severity.value}: {place}{problem}"
@@ -203,9 +203,8 @@ def _remarks(filed: FiledArchive) -> Iterator[str]:
         yield f"... and {len(filed.problems) - _ARCHIVE_PROBLEMS} more; --json shows all"
 
 
-def _overruled(item: Overruled, tag: str) -> str:
+def _overruled(name: str, entity: Decision | Thread, tag: str) -> str:
     """Return what an archive shows of what has ended, and that the registry keeps it so."""
-    entity, name = item.entity, item.local_id
     if isinstance(entity, Decision):
         return f"{name} is shown active in {tag}; it is {entity.status.value}: the registry is kept"
     where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""

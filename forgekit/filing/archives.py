@@ -75,14 +75,6 @@ class Incoming:
     name: str = "archive"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Overruled:
-    """A thread or decision that the archive shows open, or in force, although it has ended."""
-
-    local_id: str
-    entity: Thread | Decision
-
-
 class Coverage(NamedTuple):
     """How much of an archive was read: how many of its ids are of records, and how many labelled fields."""
 
@@ -102,6 +94,9 @@ class FiledArchive:
     """The result of filing one archive.
 
     The last one of a command also has the problems that archives filed earlier get by it.
+
+    Attributes:
+        overruled: local ids that the archive shows open, or in force, with what has ended.
     """
 
     archive: Archive
@@ -111,7 +106,7 @@ class FiledArchive:
     artifacts: int
     coverage: Coverage
     problems: tuple[Problem, ...]
-    overruled: tuple[Overruled, ...]
+    overruled: tuple[tuple[str, Thread | Decision], ...]
 
     @property
     def lost(self) -> bool:
@@ -531,7 +526,7 @@ def _report(
             getattr(known, "revised_in", ""),
         )
         if isinstance(known, (Thread, Decision)) and ended and not here:
-            overruled.append(Overruled(local_id=local_id, entity=known))
+            overruled.append((local_id, known))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
     doubts = [_doubtful_date(archive.compressed_at, now), _used_tag(archive, decided.tagged)] if new else []
     return FiledArchive(

@@ -626,12 +626,8 @@ def _filed(item: Any) -> Json:
         **_of(item, "new decisions threads artifacts"),
         "coverage": item.coverage._asdict(),
         "overruled": [
-            {
-                "local_id": o.local_id,
-                f"{o.entity.kind.value}_id": o.entity.id,
-                "status": o.entity.status.value,
-            }
-            for o in item.overruled
+            {"local_id": name, f"{entity.kind.value}_id": entity.id, "status": entity.status.value}
+            for name, entity in item.overruled
         ],
         "problems": [problem(p) for p in item.problems],
     }

@@ -501,7 +501,7 @@ def test_an_archive_repeats_what_people_registered(repository: Path) -> None:
     ]
     [thread] = registry.threads
     assert (thread.status, thread.resolution) == (ThreadStatus.RESOLVED, "Nobody.")
-    assert [item.local_id for item in report.filed[0].overruled] == ["T001"]
+    assert [name for name, _ in report.filed[0].overruled] == ["T001"]
     assert report.conflicts == ()
 
 
