@@ -57,7 +57,7 @@ def report(forge: Forge | None, transcripts: Iterable[str]) -> CompactionReport:
             raise NotFoundError("transcript", name, str(e)) from None
         parts = stretches_with(events, statements_of(forge, events) or [])
         for one in survivals(path.name.partition(".")[0], parts, same):
-            found.setdefault(one.id, one)
+            found.setdefault(one.boundary.id, one)
     return CompactionReport(compactions=tuple(found.values()), judged=same is not None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch
 from forgekit.compaction.coverage import HeldText, stated_by_turn
+from forgekit.compaction.events import Event
 from forgekit.compaction.restored import restored
 
 CHARACTERS_A_TOKEN = 4
@@ -41,21 +42,16 @@ class Survival:
     """One compaction.
 
     Attributes:
-        id: of the boundary's record.
         session: the transcript.
-        turn: of the user's, in which it happened.
-        pre_tokens: as the transcript records them; 0 where it does not.
+        boundary: with the tokens before it as the transcript records them; 0 where it does not.
         used: tokens of the context as measured before it.
         block: characters of the block.
         again: files read and commands failed after it that had been before; and how many of these neither
             the summary nor the block names.
     """
 
-    id: str
     session: str
-    turn: int
-    trigger: str
-    pre_tokens: int
+    boundary: Event
     used: int
     kinds: dict[AnchorKind, Survived]
     block: int
@@ -78,11 +74,8 @@ def survivals(session: str, stretches: Sequence[Stretch], same: SameAs | None = 
         again = [known[name] for name in stretches[number + 1].again if name in known]
         found.append(
             Survival(
-                id=stretch.boundary.id,
                 session=session,
-                turn=stretch.boundary.turn,
-                trigger=stretch.boundary.name,
-                pre_tokens=stretch.boundary.tokens,
+                boundary=stretch.boundary,
                 used=stretch.used,
                 kinds=kinds,
                 block=len(block),

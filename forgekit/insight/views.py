@@ -413,7 +413,10 @@ def compaction_report(found: Any) -> Json:
     """Return what each compaction left, by kind, and all together."""
     rows = [
         {
-            **_of(one, "session turn trigger pre_tokens"),
+            "session": one.session,
+            "turn": one.boundary.turn,
+            "trigger": one.boundary.name,
+            "pre_tokens": one.boundary.tokens,
             "measured_tokens": one.used,
             "block_characters": one.block,
             "touched_again": one.again,

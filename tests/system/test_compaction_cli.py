@@ -326,9 +326,9 @@ def test_what_survives_the_compactions_of_real_sessions() -> None:
     found = []
     for path in sorted(REAL.glob("*.jsonl.gz")):
         found += survivals(path.name, stretches(events_of(path)))
-    near = [one for one in found if abs(one.used / one.pre_tokens - 1) <= 0.02]
+    near = [one for one in found if abs(one.used / one.boundary.tokens - 1) <= 0.02]
     assert (len(found), len(near) >= 21) == (24, True)
-    assert all(abs(one.used / one.pre_tokens - 1) <= 0.05 for one in found)
+    assert all(abs(one.used / one.boundary.tokens - 1) <= 0.05 for one in found)
     assert max(one.block for one in found) < 10_000
     kinds = CompactionReport(compactions=tuple(found), judged=False).kinds
     for kind in (AnchorKind.FILE, AnchorKind.ERROR, AnchorKind.TASK, AnchorKind.REQUEST):

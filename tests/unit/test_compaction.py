@@ -667,7 +667,12 @@ def test_survival_counts_what_the_summary_holds_and_what_the_block_adds() -> Non
     talk.compact("We changed a.py.", tokens=90_000)
     talk.call("Read", file_path="/w/src/b.py")
     [one] = survivals("s1", stretches(events(talk)))
-    assert (one.pre_tokens, one.used, one.trigger, one.turn) == (90_000, 90_000, "auto", 1)
+    assert (one.boundary.tokens, one.used, one.boundary.name, one.boundary.turn) == (
+        90_000,
+        90_000,
+        "auto",
+        1,
+    )
     assert one.kinds[AnchorKind.FILE] == Survived(total=1, summary=1, both=1, judged_summary=1, judged_both=1)
     assert one.kinds[AnchorKind.TASK] == Survived(total=1, both=1, judged_both=1)
     assert (one.again, one.again_lost, one.lost) == (1, 0, ())
