@@ -17,7 +17,6 @@ from typing import IO, Any
 from forgekit.compaction.anchors import own_words
 from forgekit.compaction.events import Event, EventKind
 from forgekit.text.secrets import redact
-from forgekit.transcripts.json_streams import record_of
 from forgekit.transcripts.values import (
     assistant_message,
     from_the_program,
@@ -25,6 +24,7 @@ from forgekit.transcripts.values import (
     mapping,
     mappings,
     queued_prompt,
+    record_of,
     text_in,
     text_of,
     without_reminders,

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 
 from forgekit.model.problem import Problem, warning
 from forgekit.transcripts.sources import READ_ERRORS
+from forgekit.transcripts.values import crowded, record_of
 
 LONGEST_LINE = 32 * 1024 * 1024
 LONGEST_ITEM = 32 * 1024 * 1024
-MOST_VALUES = 2_000_000
 
 _CHUNK = 1024 * 1024
 _FIRST = 256 * 1024
@@ -43,21 +43,6 @@ def records(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
                 yield number, broken if record is None else record
     except READ_ERRORS as e:
         yield number, warning("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
-
-
-def record_of(line: bytes) -> dict[str, Any] | None:
-    """Return the object that a line holds; None where it is none, or would need gigabytes."""
-    try:
-        text = line.decode("utf-8-sig")
-        record = None if _crowded(text) else json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _crowded(text: str) -> bool:
-    """Say whether a JSON text holds so many lists and objects that reading it would need gigabytes."""
-    return len(text) > MOST_VALUES and text.count("[") + text.count("{") > MOST_VALUES
 
 
 def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
@@ -137,7 +122,7 @@ class _Text:
                     raise _UnreadableError("is longer than 32 MB") from None
                 if not self.more():
                     raise _UnreadableError("is cut off") from None
-                if _crowded(self.text):
+                if crowded(self.text):
                     raise _UnreadableError("holds more than two million lists and objects") from None
             else:
                 return value

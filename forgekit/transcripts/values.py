@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -9,12 +10,28 @@ from forgekit.times import LAST, Instant, parse_instant
 
 _REMINDER = re.compile(r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL)
 LONGEST_NAME = 300
+MOST_VALUES = 2_000_000
 _PROGRAM = (
     *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
     *("<command-args>", "<command-message>", "<command-name>"),
     *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
     *("<system-reminder>", "<task-notification>", "[Request interrupted"),
 )
+
+
+def record_of(line: bytes) -> dict[str, Any] | None:
+    """Return the object that a line holds; None where it is none, or would need gigabytes."""
+    try:
+        text = line.removeprefix(b"\xef\xbb\xbf").decode()
+        record = None if crowded(text) else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def crowded(text: str) -> bool:
+    """Say whether a JSON text holds so many lists and objects that reading it would need gigabytes."""
+    return len(text) > MOST_VALUES and text.count("[") + text.count("{") > MOST_VALUES
 
 
 def without_reminders(text: str) -> str:

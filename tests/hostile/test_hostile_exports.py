@@ -18,7 +18,7 @@ import pytest
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem
 from forgekit.model.transcript import ImportedConversation
-from forgekit.transcripts import json_streams
+from forgekit.transcripts import json_streams, values
 from forgekit.transcripts.formats import FORMATS, conversations, read
 from forgekit.transcripts.sources import HEAD, Source, unpacked
 
@@ -304,7 +304,7 @@ def test_a_tool_call_that_is_deeply_nested_is_read() -> None:
 
 
 def test_very_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_streams, "MOST_VALUES", 200_000)
+    monkeypatch.setattr(values, "MOST_VALUES", 200_000)
     data = b'{"chat_messages":[' + b"[]," * 300_000 + b"1]}"
     assert problems(_told(data, "claude")) == [
         "given: conversation 1 holds more than two million lists and objects; reading stopped there"
