@@ -12,7 +12,7 @@ from forgekit.change import Written, commit_subject, origin_of, typed, write
 from forgekit.conflict.judge import Judgement, Level
 from forgekit.conflict.pairs import statement as statement_of
 from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
-from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, rival_locks, stated_in
+from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, rivals, stated_in
 from forgekit.findings import EXCLUDE, judged_texts
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, convention_id, project_id
@@ -307,8 +307,9 @@ def bootstrap(
         return [*found.values(), *origin.beside]
 
     made = write(forge, decide, "convention bootstrap", options)
-    rivals = rival_locks(path for path, _ in rows)
-    return Bootstrapped(entity=made.entity, outcome=made.outcome, unread=unread, rivals=rivals)
+    return Bootstrapped(
+        entity=made.entity, outcome=made.outcome, unread=unread, rivals=rivals(path for path, _ in rows)
+    )
 
 
 def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:

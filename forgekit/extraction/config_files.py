@@ -18,44 +18,60 @@ from forgekit.model.transcript import Speaker, Turn
 
 SURE, READ = 0.8, 0.6
 """Confidence in what a configuration states, and in what is read out of prose."""
-_LOCKS = {
-    "pnpm-lock.yaml": "pnpm",
-    "yarn.lock": "yarn",
-    "package-lock.json": "npm",
-    "bun.lock": "bun",
-    "uv.lock": "uv",
-    "poetry.lock": "poetry",
-    "Cargo.lock": "cargo",
-    "go.sum": "go",
-    "Gemfile.lock": "bundle",
-    "composer.lock": "composer",
+_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "pytest": ("Run the tests", "pytest.ini"),
+    "coverage": ("Measure which lines the tests cover", ".coveragerc"),
+    "tox": ("Run the checks of each environment", "tox.ini"),
+    "mypy": ("Check the types", "mypy.ini", ".mypy.ini"),
+    "pyright": ("Analyse the types", "pyrightconfig.json"),
+    "ruff": ("Lint Python", "ruff.toml", ".ruff.toml"),
+    "flake8": ("Follow the style guide", ".flake8"),
+    "pylint": ("Analyse Python", ".pylintrc"),
+    "bandit": ("Scan for security problems",),
+    "black": ("Format Python",),
+    "isort": ("Sort the imports", ".isort.cfg"),
+    "prettier": (
+        "Format files",
+        *(f".prettierrc{end}" for end in ("", ".json", ".yaml", ".yml", ".toml", ".js", ".cjs", ".mjs")),
+        *(f"prettier.config.{end}" for end in ("js", "cjs", "mjs")),
+    ),
+    "eslint": (
+        "Lint JavaScript",
+        *(f"eslint.config.{end}" for end in ("js", "cjs", "mjs", "ts")),
+        *(f".eslintrc.{end}" for end in ("json", "yaml", "yml", "js", "cjs")),
+    ),
+    "biome": ("Lint and format", "biome.json", "biome.jsonc"),
+    "markdownlint": ("Check Markdown files", ".markdownlint.json", ".markdownlint.yaml"),
+    "rustfmt": ("Format Rust", "rustfmt.toml", ".rustfmt.toml"),
+    "clippy": ("Lint Rust", "clippy.toml"),
+    "golangci-lint": ("Lint Go", ".golangci.yml", ".golangci.yaml"),
+    "rubocop": ("Lint Ruby", ".rubocop.yml"),
+    "clang-format": ("Format C and C++", ".clang-format"),
+    "pnpm": ("Install JavaScript packages", "pnpm-lock.yaml"),
+    "yarn": ("Install JavaScript packages", "yarn.lock"),
+    "npm": ("Install JavaScript packages", "package-lock.json"),
+    "bun": ("Install JavaScript packages", "bun.lock"),
+    "uv": ("Install Python packages", "uv.lock"),
+    "poetry": ("Install Python packages", "poetry.lock"),
+    "pdm": ("Install Python packages", "pdm.lock"),
+    "cargo": ("Install Rust crates", "Cargo.lock"),
+    "go": ("Install Go modules", "go.sum"),
+    "bundle": ("Install Ruby gems", "Gemfile.lock"),
+    "composer": ("Install PHP packages", "composer.lock"),
 }
-_ONE_OF = (frozenset({"pnpm", "yarn", "npm", "bun"}), frozenset({"uv", "poetry"}))
-"""Programs that install the same packages: a project uses one of them."""
-_TOOLS = {
-    ".prettierrc": "prettier",
-    ".prettierrc.json": "prettier",
-    "eslint.config.js": "eslint",
-    "eslint.config.mjs": "eslint",
-    ".eslintrc.json": "eslint",
-    "biome.json": "biome",
-    "rustfmt.toml": "rustfmt",
-    "clippy.toml": "clippy",
-    ".golangci.yml": "golangci-lint",
-    ".markdownlint.json": "markdownlint",
-    ".rubocop.yml": "rubocop",
-    "ruff.toml": "ruff",
-    "mypy.ini": "mypy",
-    ".flake8": "flake8",
-    ".clang-format": "clang-format",
-}
-"""A tool's configuration states that its checks are kept to."""
+"""What each tool is for, and the files that state that it is used; a project uses one tool for one purpose.
+
+Two texts that differ in their tools alone read as a contradiction, so each names its purpose.
+"""
+_TOOL_OF = {path: tool for tool, (_, *paths) in _TOOLS.items() for path in paths}
 _VERSIONS = {".nvmrc": "Node", ".node-version": "Node", ".python-version": "Python", ".ruby-version": "Ruby"}
 _VERSION = re.compile(r"[\w.*/-]{1,40}")
 _TASKS = ("build", "check", "fmt", "format", "lint", "test", "typecheck")
 _TARGET = re.compile(rf"({'|'.join(_TASKS)})\s*:(?!=)")
 _SETTING = re.compile(r"(indent_style|indent_size|max_line_length)\s*=\s*([\w-]{1,20})\s*")
 _RUN = re.compile(r"\s*(?:- )?run:\s*([^|>\s#][^`]{1,200})")
+_STEPS = 8
+"""Commands of a workflow that are named."""
 WORKFLOW = ".github/workflows/"
 PROSE = ("CONTRIBUTING.md", "CLAUDE.md", "AGENTS.md")
 
@@ -69,10 +85,15 @@ class Stated(NamedTuple):
     confidence: float = SURE
 
 
+def _tool(line: int, name: str) -> Iterator[Stated]:
+    if name in _TOOLS:
+        yield Stated(line, f"{_TOOLS[name][0]} with `{name}`")
+
+
 def _pyproject(text: str) -> Iterator[Stated]:
     for name, table in _toml(text, "tool").items():
         line = _line(text, f"[tool.{name}")
-        yield Stated(line, f"Keep to `{name}` as pyproject.toml configures it")
+        yield from _tool(line, name)
         length = table.get("line-length") if isinstance(table, dict) else None
         if isinstance(length, int):
             yield Stated(
@@ -92,8 +113,8 @@ def _package(text: str) -> Iterator[Stated]:
         scripts, manager = package.get("scripts"), package.get("packageManager")
     except (ValueError, AttributeError, RecursionError):
         return
-    if isinstance(manager, str) and _VERSION.fullmatch(manager.partition("@")[0]):
-        yield Stated(_line(text, "packageManager"), f"Install packages with `{manager.partition('@')[0]}`")
+    if isinstance(manager, str):
+        yield from _tool(_line(text, "packageManager"), manager.partition("@")[0])
     for name in _TASKS:
         if isinstance(scripts, dict) and name in scripts:
             yield Stated(_line(text, f'"{name}"'), f"To {name}, run the script `{name}` of package.json")
@@ -115,9 +136,14 @@ def _editorconfig(text: str) -> Iterator[Stated]:
 
 
 def _workflow(text: str) -> Iterator[Stated]:
+    lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if match := _RUN.fullmatch(line):
-            yield Stated(number, f"CI runs `{match[1].strip()}`, and it must pass")
+            lines.setdefault(f"`{match[1].strip()}`", number)
+    *others, last = [*lines][:_STEPS] or [""]
+    if last:
+        named = f"{', '.join(others)} and {last}, and each" if others else f"{last}, and it"
+        yield Stated(min(lines.values()), f"CI runs {named} must pass")
 
 
 READERS: Mapping[str, Callable[[str], Iterator[Stated]]] = {
@@ -127,15 +153,17 @@ READERS: Mapping[str, Callable[[str], Iterator[Stated]]] = {
     "Makefile": _makefile,
     ".editorconfig": _editorconfig,
 }
-FILES = (*READERS, *_LOCKS, *_TOOLS, *_VERSIONS, *PROSE)
+FILES = (*READERS, *_TOOL_OF, *_VERSIONS, *PROSE)
 """Paths below the top of a project; the files of `WORKFLOW` are read too."""
 
 
-def rival_locks(paths: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the lock files, among some files, of different programs that install the same packages."""
-    found = [path for path in paths if path in _LOCKS]
-    groups = (tuple(path for path in found if _LOCKS[path] in group) for group in _ONE_OF)
-    return [group for group in groups if len(group) > 1]
+def rivals(paths: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the files, among some, of different tools for one purpose."""
+    groups: dict[str, dict[str, str]] = {}
+    for path in paths:
+        if tool := _TOOL_OF.get(path):
+            groups.setdefault(_TOOLS[tool][0], {}).setdefault(tool, path)
+    return [tuple(group.values()) for group in groups.values() if len(group) > 1]
 
 
 def stated_in(path: str, text: str, reader: StatementReader | None = None) -> Iterator[Stated]:
@@ -146,10 +174,8 @@ def stated_in(path: str, text: str, reader: StatementReader | None = None) -> It
         text: of the file, without what forgekit wrote into it.
         reader: of prose; without one, prose states nothing.
     """
-    if path in _LOCKS:
-        yield Stated(1, f"Install packages with `{_LOCKS[path]}`")
-    elif path in _TOOLS:
-        yield Stated(1, f"Keep to `{_TOOLS[path]}` as {path} configures it")
+    if path in _TOOL_OF:
+        yield from _tool(1, _TOOL_OF[path])
     elif path in _VERSIONS:
         if version := _VERSION.match(text.strip()):
             yield Stated(1, f"Use version {version[0]} of {_VERSIONS[path]}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import fake_judge
 import pytest
@@ -11,6 +14,12 @@ from agent_transcripts import Transcript
 from cli_runner import Cli
 from fake_reader import FakeReader
 from repositories import git
+
+from forgekit.conflict.judge import Statement
+from forgekit.extraction.config_files import FILES, stated_in
+from forgekit.extraction.config_files import WORKFLOW as WORKFLOWS
+from forgekit.findings import EXCLUDE
+from forgekit.forge import Forge
 
 TEXT = "Run tests with `make test`"
 
@@ -95,9 +104,9 @@ def test_what_files_state_is_proposed_with_file_and_line_and_never_active(regist
     found = bootstrap(registry, cli)
     shown = [cli("show", name, "--json").json for name in found]
     assert [(each["convention"], each["evidence"], each["status"]) for each in shown] == [
-        ("Keep to `ruff` as pyproject.toml configures it", ["pyproject.toml:1"], "proposed"),
+        ("Lint Python with `ruff`", ["pyproject.toml:1"], "proposed"),
         ("Keep lines of Python to 100 characters", ["pyproject.toml:2"], "proposed"),
-        ("Install packages with `uv`", ["uv.lock:1"], "proposed"),
+        ("Install Python packages with `uv`", ["uv.lock:1"], "proposed"),
         ("CI runs `make check`, and it must pass", [".github/workflows/ci.yml:4"], "proposed"),
     ]
     assert {row.split("\t")[1] for row in cli("convention", "list").out.splitlines()} == {"ready"}
@@ -140,6 +149,33 @@ def test_lock_files_of_two_programs_for_the_same_packages_are_named(registry: Pa
     assert ran.err.startswith(
         "pnpm-lock.yaml and package-lock.json name different programs for the same packages: approve one, "
     )
+
+
+COMMON = {
+    "package.json": json.dumps({"scripts": dict.fromkeys(("build", "format", "lint", "test"), "")}),
+    "Makefile": "build:\nformat:\nlint:\ntest:\ntypecheck:\n",
+    ".editorconfig": "[*]\nindent_style = space\nindent_size = 2\n[*.py]\nindent_size = 4\n",
+    "pyproject.toml": "[tool.ruff]\nline-length = 100\n[tool.bandit]\n[tool.black]\n",
+    ".nvmrc": "22",
+    ".python-version": "3.12",
+    f"{WORKFLOWS}ci.yml": "- run: pytest\n- run: mypy .\n- run: ruff check .\n",
+    f"{WORKFLOWS}web.yml": "- run: npm ci\n- run: npm run lint\n- run: npm test\n- run: npm run build\n",
+}
+
+
+@pytest.mark.usefixtures("trained")
+def test_what_files_state_does_not_contradict_itself(registry: Path) -> None:
+    found = [each for path in (*FILES, *COMMON) for each in stated_in(path, COMMON.get(path, ""))]
+    pairs = [
+        (a, b)
+        for a, b in combinations(dict.fromkeys(each.text for each in found), 2)
+        if a.partition(" with ")[0] != b.partition(" with ")[0]  # these are rivals
+    ]
+    judge: Any = Forge.open(registry).judge
+    sides = [(Statement(text=a), Statement(text=b)) for a, b in pairs]
+    judged = judge.judge(sides, judge.cosines(sides))
+    wrong = [pair for pair, found in zip(pairs, judged, strict=True) if found and found.level in EXCLUDE]
+    assert (len(pairs) > 900, wrong) == (True, [])
 
 
 def test_a_review_writes_each_answer_at_once(
