@@ -92,7 +92,8 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
     )
     chosen, beyond = injected(found.values())
     earlier = contradicted(chosen, kept_contradicted(cache_dir(forge.root), found))
-    kept, cut = within(chosen, _line, f"{_FRAME}{_EARLIER}" if earlier else _FRAME)
+    own = (life for life in chosen if not _is_in(target, life.convention))
+    kept, cut = within(own, _line, f"{_FRAME}{_EARLIER}" if earlier else _FRAME)
     top = top_of(folder)
     scoped: dict[str, list[Life]] = defaultdict(list)
     for life in kept:
@@ -134,6 +135,11 @@ def _block(kept: Sequence[Life], earlier: Collection[EntityId]) -> str:
         lines[_EARLIER if life.convention.id in earlier else own].append(f"{_line(life)}\n")
     parts = ["".join([head, *some]) for head, some in lines.items() if some]
     return "## Conventions\n\n" + "\n".join(parts) if parts else ""
+
+
+def _is_in(target: str, convention: Convention) -> bool:
+    """Say whether a convention was read out of a file, which has no need of a second copy."""
+    return any(line.rpartition(":")[0] == target for line in convention.evidence)
 
 
 def _prefix(evidence: Iterable[str]) -> str:

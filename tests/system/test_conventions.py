@@ -141,6 +141,17 @@ def test_what_prose_states_is_proposed_but_not_what_was_injected(registry: Path,
     assert cli("convention", "bootstrap").err == f"forgekit: {broken}"
 
 
+def test_what_a_file_states_itself_is_not_injected_into_it(registry: Path, cli: Cli) -> None:
+    (registry / "CLAUDE.md").write_text("From now on squash commits.\n", encoding="utf-8")
+    name = cli("convention", "bootstrap").out.split()[0]
+    cli("convention", "approve", name)
+    ran = cli("convention", "inject")
+    assert ran.err == "unchanged: 0 conventions in it\n"
+    cli("convention", "inject", "--target", "AGENTS.md")
+    line = f"- From now on squash commits ({name})\n"
+    assert [line in (registry / path).read_text() for path in ("CLAUDE.md", "AGENTS.md")] == [False, True]
+
+
 def test_lock_files_of_two_programs_for_the_same_packages_are_named(registry: Path, cli: Cli) -> None:
     for name in ("pnpm-lock.yaml", "package-lock.json", "uv.lock"):
         (registry / name).write_text("", encoding="utf-8")
