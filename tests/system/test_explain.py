@@ -146,6 +146,12 @@ def test_the_job_of_a_pull_request_fails_where_it_is_asked_to(
     assert ("The API is SOAP" in done.stdout) is (status != 2)
 
 
+def test_the_action_fails_where_its_script_does() -> None:
+    text = SCRIPT.with_name("action.yml").read_text(encoding="utf-8")
+    assert " | tee " in text
+    assert "- shell: bash " in text, "sh takes the status of `tee`"
+
+
 def record_conflict(forge: Forge, one: Entity) -> None:
     """File an open verdict between a decision and the one on REST."""
     [rest] = [each for each in forge.registry().decisions if each.title == "The API is REST"]
