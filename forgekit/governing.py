@@ -1,7 +1,8 @@
-"""Which decisions govern some files, and which govern none any more.
+"""Which decisions and conventions govern some files, and which decisions govern none any more.
 
-A decision names path patterns and components in `governs`; `[components]` of the settings gives the patterns
-of a component. Both are relative to the top of the git repository that the files are in.
+A decision names path patterns and components in `governs`, a convention in `scope`; `[components]` of the
+settings gives the patterns of a component. All are relative to the top of the git repository that the files
+are in.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import ForgeError, RuleError, UsageError
 from forgekit.forge import Forge, reading
 from forgekit.ids import EntityId
+from forgekit.model.kinds import Kind, short_id
 from forgekit.text.globs import covering_nothing, covers
 from forgekit.worktree.roots import work_tree
 
 if TYPE_CHECKING:
-    from forgekit.model.entities import Decision
+    from forgekit.model.entities import Convention, Decision
 
 
 class Governing(NamedTuple):
@@ -39,17 +41,41 @@ class Governing(NamedTuple):
     conflicts: tuple[EntityId, ...] = ()
     stale: bool = False
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What its reader must know first, as words."""
+        names = ", ".join(short_id(Kind.CONFLICT, key) for key in self.conflicts)
+        return (f"in conflict: {names}",) * bool(names) + ("stale",) * self.stale
+
+
+class Applying(NamedTuple):
+    """An active convention whose scope covers files; `patterns` are those of it that do."""
+
+    convention: Convention
+    paths: tuple[str, ...]
+    patterns: tuple[str, ...]
+
 
 class Explanation(NamedTuple):
-    """What governs files: those in conflict first, then the stale ones, then the newest."""
+    """What governs files.
+
+    Attributes:
+        rows: those in conflict first, then the stale ones, then the newest.
+        conventions: the surest first.
+        notice: why conflicts are missing.
+    """
 
     paths: tuple[str, ...]
     rows: tuple[Governing, ...]
+    conventions: tuple[Applying, ...]
+    notice: str = ""
 
 
 @reading
 def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None) -> Explanation:
-    """Return the decisions in force that govern files.
+    """Return the decisions and conventions in force that govern files.
+
+    What contradicts those decisions is judged, for an agent only as long as it can wait.
 
     Args:
         paths: relative to the working folder, or absolute; of a folder all that git knows or would add.
@@ -62,16 +88,18 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     asked = [*named, *(_changed(folder, diff) if diff else ())]
     if not asked and not diff:
         raise UsageError("name a file, or two revisions with --diff BASE..HEAD")
-    ids = governing(forge, tuple(dict.fromkeys(asked)))
+    files = tuple(dict.fromkeys(asked))
+    ids, conventions = governing(forge, files), applying(forge, files)
     if not ids:
-        return Explanation(tuple(asked), ())
-    from forgekit.findings import findings_of
+        return Explanation(tuple(asked), (), conventions)
+    from forgekit.findings import WRITE_WAIT_MS, findings_of
     from forgekit.insight.staleness import open_conflicts, stale_by
     from forgekit.model.entities import Decision
 
     registry = forge.registry()
     opposed = [(conflict.id, conflict.sides) for conflict in open_conflicts(registry)]
-    found = findings_of(forge, registry, ids, wait_ms=0)
+    wait: dict[str, Any] = {"wait_ms": WRITE_WAIT_MS} if forge.agent else {"progress": lambda *_: None}
+    found = findings_of(forge, registry, ids, **wait)
     opposed += [(EntityId(each.id), (each.a.id, each.b.id)) for each in found.conflicts]
     aged = {aged.id for aged in stale_by(forge.settings, registry, forge.now(), among=ids).found}
     rows = [
@@ -85,18 +113,41 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     ]
     rows.sort(key=lambda row: row.decision.id, reverse=True)
     rows.sort(key=lambda row: (not row.conflicts, not row.stale))
-    return Explanation(tuple(asked), tuple(rows))
+    notice = f"conflicts were not looked for: {found.missing}" if found.missing else ""
+    if found.unjudged:
+        notice = f"conflicts are missing: {found.unjudged:,} pairs are not judged; `forgekit conflict scan`"
+    return Explanation(tuple(asked), tuple(rows), conventions, notice)
 
 
-def governing(forge: Forge, paths: Sequence[str]) -> dict[EntityId, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the decisions in force that govern files: which of them, by which of its patterns.
+def applying(forge: Forge, paths: Sequence[str]) -> tuple[Applying, ...]:
+    """Return the active conventions whose scope covers files, as many as are injected; `paths` as below."""
+    covering = governing(forge, paths, Kind.CONVENTION)
+    if not covering:
+        return ()
+    from forgekit.insight.conventions import injected, lives
+
+    found: list[Any] = forge.catalogue.of_ids(Kind.CONVENTION, covering)
+    sessions: list[Any] = [
+        each
+        for project in {convention.project_uuid for convention in found}
+        for each in forge.catalogue.entities(Kind.CONVERSATION, project=project)
+    ]
+    active, _ = injected(lives(found, sessions).values())
+    return tuple(Applying(life.convention, *covering[life.convention.id]) for life in active)
+
+
+def governing(
+    forge: Forge, paths: Sequence[str], kind: Kind = Kind.DECISION
+) -> dict[EntityId, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return what governs files, of one kind: which of them, by which of its patterns.
 
     Args:
         paths: relative to the top of the repository.
+        kind: decisions, or conventions.
     """
     components = dict(forge.settings.components)
     found = {}
-    for key, patterns in _governed(forge).items():
+    for key, patterns in _governed(forge, kind).items():
         hits = [
             (path, each)
             for each in patterns
@@ -115,7 +166,7 @@ def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
 
     Where no pattern of any decision covers one, the files are elsewhere, and the result is empty.
     """
-    governed = _governed(forge)
+    governed = _governed(forge, Kind.DECISION)
     if not governed:
         return {}
     from forgekit.git.program import Program
@@ -136,9 +187,9 @@ def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
     return {key: names for key, names in found.items() if names}
 
 
-def _governed(forge: Forge) -> Mapping[EntityId, tuple[str, ...]]:
+def _governed(forge: Forge, kind: Kind) -> Mapping[EntityId, tuple[str, ...]]:
     forge.catalogue.refresh()
-    return {EntityId(key): tuple(json.loads(names)) for key, names in forge.catalogue.governed()}
+    return {EntityId(key): tuple(json.loads(names)) for key, names in forge.catalogue.governed(kind)}
 
 
 def given_patterns(patterns: Iterable[str]) -> Iterator[str]:

@@ -466,21 +466,29 @@ def stale(found: StaleReport, _: Call) -> None:
 
 
 def explained(found: Explanation, _: Call) -> None:
-    """Print which decisions govern files."""
+    """Print which decisions and conventions govern files."""
     for row in found.rows:
-        marks = [f"in conflict: {', '.join(short_id(Kind.CONFLICT, key) for key in row.conflicts)}"]
-        marks = marks * bool(row.conflicts) + ["stale"] * row.stale
         name, decision = short_id(Kind.DECISION, row.decision.id), row.decision
         title = f"{decision.title}{_unsettled(decision)}"
-        console.data(f"{name}  {title}" + (f"  [{'; '.join(marks)}]" if marks else ""))
-        more = len(row.paths) - _PATHS
-        paths = ", ".join(row.paths[:_PATHS]) + (f" and {more:,} more" if more > 0 else "")
+        console.data(f"{name}  {title}" + (f"  [{'; '.join(row.marks)}]" if row.marks else ""))
         console.data(
             f"    {decision.project_name}, {format_date(decision.created_at)}, {decision.tier_words}; "
-            f"governs {', '.join(row.patterns)}: {paths}"
+            f"governs {', '.join(row.patterns)}: {_first_paths(row.paths)}"
         )
-    if not found.rows:
-        console.info(f"no decision in force governs {console.count(len(found.paths), 'file')} asked about")
+    for each in found.conventions:
+        console.data(f"{short_id(Kind.CONVENTION, each.convention.id)}  {each.convention.title}")
+        console.data(
+            f"    {each.convention.project_name}, {each.convention.form.value}; "
+            f"scope {', '.join(each.patterns)}: {_first_paths(each.paths)}"
+        )
+    if not found.rows and not found.conventions:
+        files = console.count(len(found.paths), "file")
+        console.info(f"no decision or convention in force governs {files} asked about")
+
+
+def _first_paths(paths: Sequence[str]) -> str:
+    more = len(paths) - _PATHS
+    return ", ".join(paths[:_PATHS]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def trace(found: Trace, _: Call) -> None:

@@ -6,7 +6,7 @@ None loads a model or a git library.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from forgekit.console import count, one_line
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
-from forgekit.governing import governing, relative
+from forgekit.governing import applying, governing, relative
 from forgekit.hooks.agents import HookInput
 from forgekit.ids import EntityId, match_key, timestamp
 from forgekit.model.kinds import UNSORTED, Kind, short_id
@@ -163,22 +163,29 @@ def at_edit(forge: Forge, given: HookInput) -> str:
         governed = governing(forge, files)
         found = forge.catalogue.hits(governed)
         opposed = _opposed(forge) if found else {}
-    if not found:
+        conventions = applying(forge, files)
+    if not found and not conventions:
         return ""
     governed_paths = {path for key in found for path in governed[key][0]}
+    governed_paths |= {path for each in conventions for path in each.paths}
     local_state.record_notices(
         forge.root, given.session, seen._replace(files=(*seen.files, *sorted(governed_paths)))
     )
     lines = []
     for key in sorted(sorted(found, reverse=True), key=lambda key: key not in opposed):
-        names = one_line(", ".join(governed[key][0]))[:_TITLE]
-        word = f"{names} {'is' if len(governed[key][0]) == 1 else 'are'} governed by"
-        lines += _lines(word, Kind.DECISION, [(key, found[key].title)], opposed)
+        lines += _lines(_governed_by(governed[key][0]), Kind.DECISION, [(key, found[key].title)], opposed)
+    for each in conventions:
+        name, title = short_id(Kind.CONVENTION, each.convention.id), each.convention.title
+        lines.append(f"- {_governed_by(each.paths)} the convention {name}: “{one_line(title)[:_TITLE]}”")
     if len(lines) > MOST_LINES:
         names = one_line(" ".join(path for path in files if path in governed_paths))[:_PATH]
         more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {names}"
         lines = [*lines[: MOST_LINES - 1], more]
     return "\n".join(lines)
+
+
+def _governed_by(paths: Sequence[str]) -> str:
+    return f"{one_line(', '.join(paths))[:_TITLE]} {'is' if len(paths) == 1 else 'are'} governed by"
 
 
 def _edited(tool: Any) -> list[str]:

@@ -304,14 +304,15 @@ def active_blobs(db: sqlite3.Connection) -> dict[EntityId, str]:
     return dict(_blobs(db, "kind = 'decision' AND status = 'active' ORDER BY id"))
 
 
-def governed(db: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return the active decisions that govern files, with what they govern as JSON, in the order of ids."""
+def governed(db: sqlite3.Connection, kind: Kind) -> list[tuple[str, str]]:
+    """Return the active decisions or conventions that govern files, with their patterns as JSON, by id."""
     query = """
-        SELECT id, json_extract(fields, '$.governs') FROM entity
-        WHERE kind = 'decision' AND status = 'active' AND json_extract(fields, '$.governs') IS NOT NULL
+        SELECT id, json_extract(fields, ?2) AS patterns FROM entity
+        WHERE kind = ?1 AND status = 'active' AND patterns IS NOT NULL
         ORDER BY id
     """
-    return db.execute(query).fetchall()
+    field = "$.governs" if kind is Kind.DECISION else "$.scope"
+    return db.execute(query, (kind.value, field)).fetchall()
 
 
 def titles(

@@ -464,7 +464,7 @@ def stale(found: Any) -> Json:
 
 
 def explained(found: Any) -> Json:
-    """Return which decisions govern files."""
+    """Return which decisions and conventions govern files."""
     from forgekit.merge.conflicting_edits import unsettled
 
     return {
@@ -476,10 +476,20 @@ def explained(found: Any) -> Json:
                 "governs": list(row.patterns),
                 "conflicts": _shorts(Kind.CONFLICT, row.conflicts),
                 **_of(row, "paths stale"),
+                "marks": [*row.marks, *filter(None, [unsettled(row.decision).strip(" []")])],
                 "unsettled": bool(unsettled(row.decision)),
             }
             for row in found.rows
         ],
+        "conventions": [
+            {
+                **_entity(row.convention, "convention_id", "convention form project_name"),
+                "scope": list(row.patterns),
+                "paths": list(row.paths),
+            }
+            for row in found.conventions
+        ],
+        "notice": found.notice,
     }
 
 

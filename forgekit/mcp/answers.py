@@ -78,9 +78,14 @@ ANSWERS: Mapping[str, Answer] = {
     "shown": Answer({"short_id": _TEXT, "kind": _TEXT, "path": _TEXT, "provenance": _OBJECT}, more=True),
     "status": Answer({"root": _TEXT, "projects": _LIST, "open_conflicts": _COUNT}, more=True),
     "explained": Answer(
-        {"paths": _TEXTS, "decisions": _rows("short_id", "decision", "governs", "conflicts", "stale")},
+        {
+            "paths": _TEXTS,
+            "decisions": _rows("short_id", "decision", "governs", "conflicts", "stale", "marks"),
+            "conventions": _rows("short_id", "convention", "scope", "paths"),
+            "notice": _TEXT,
+        },
         "decisions",
-        ("short_id", "project_name", "decision"),
+        ("short_id", "project_name", "decision", "marks"),
     ),
     "trace": Answer({"rows": _LIST}, "rows", ("depth", "source_conversation_id", "target_conversation_id")),
     "listing": Answer(
@@ -120,7 +125,10 @@ def lines(answer: Answer, found: Mapping[str, Any]) -> str:
         return str(found[answer.text])
     if not answer.rows:
         return json.dumps(found, ensure_ascii=False)
-    rows = [" | ".join(_cell(row.get(key)) for key in answer.line) for row in found[answer.rows]]
+    rows = [
+        " | ".join(_cell(row.get(key)) for key in answer.line).removesuffix(" | ")
+        for row in found[answer.rows]
+    ]
     rest = {key: value for key, value in found.items() if key != answer.rows and value not in (None, "", [])}
     return "\n".join([*rows, json.dumps(rest, ensure_ascii=False)] if rest else rows or ["nothing"])
 

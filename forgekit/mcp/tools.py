@@ -110,7 +110,7 @@ TOOLS: tuple[Tool, ...] = (
         "project."),
     Tool("explain", "explain", "List what governs files",
         "Return the decisions in force that govern files, by path patterns, those in conflict and stale ones "
-        "first. Use it before you change a file.",
+        "first, and the conventions of which the scope covers them. Use it before you change a file.",
         ("paths", "diff")),
     Tool("trace", "trace", "Trace a conversation",
         "Return which conversations a conversation came from and which continue it.",

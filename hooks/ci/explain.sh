@@ -12,7 +12,7 @@ esac
 
 forgekit explain --diff "$range"
 [ "$fail" = never ] && exit 0
-forgekit explain --diff "$range" --json | python3 -c '
+forgekit explain --diff "$range" --json 2>/dev/null | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)["decisions"]
 wrong = [row for row in rows if row["conflicts"] or (sys.argv[1] == "stale" and row["stale"])]

@@ -414,6 +414,24 @@ def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
     assert heard(told, "PreToolUse", tool_input={"command": "ls"}) == ""
 
 
+def test_an_edit_is_told_the_conventions_of_its_scope_within_the_same_lines(told: Path) -> None:
+    forge = Forge.open(told)
+    made = state_convention(forge, "Use hooks", project="Nexus", scope=["src/web/**"]).entity
+    edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": str(told / "src/web/b.ts")}}
+
+    def lines(session: str) -> list[str]:
+        heard_text = heard(told, "PreToolUse", **edit, session_id=session)
+        context: str = json.loads(heard_text)["hookSpecificOutput"]["additionalContext"]
+        return context.splitlines()
+
+    only = f"- src/web/b.ts is governed by the convention cnv_{made.id[-12:]}: “Use hooks”"
+    assert lines("one") == [only]
+    assert heard(told, "PreToolUse", **edit, session_id="one") == ""
+    for number in range(3):
+        create(forge, f"Pages have {number} parts", project="Nexus", governs=["src/**"])
+    assert lines("two")[2:] == ["- 2 more: forgekit explain src/web/b.ts"]
+
+
 @pytest.mark.parametrize(
     "tool",
     [

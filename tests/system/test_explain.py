@@ -13,6 +13,7 @@ from cli_runner import Cli
 from fake_judge import install
 from repositories import git
 
+from forgekit import conventions
 from forgekit.change import write
 from forgekit.conflict.pairs import NATURE
 from forgekit.decisions import create
@@ -21,6 +22,7 @@ from forgekit.forge import Forge
 from forgekit.governing import explain, relative, unused
 from forgekit.ids import pair_id
 from forgekit.model.entities import Conflict, Decision, Entity
+from forgekit.models.encoder import Missing
 from forgekit.queries import stale_decisions
 
 
@@ -56,17 +58,61 @@ def test_a_file_is_governed_by_patterns_and_components(forge: Forge) -> None:
 
 
 def test_decisions_in_conflict_come_first_and_then_the_stale_ones(
-    forge: Forge, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(forge, "The API is GraphQL", project="Nexus", governs=["src/**"])
     create(forge, "Routes are sorted by path", project="Nexus", governs=["routes.py"])
-    cli("conflict", "scan", root=forge.root)
     rows = explain(forge, ["src/api/routes.py"]).rows
     assert {row.decision.title for row in rows[:2]} == {"The API is GraphQL", "The API is REST"}
     assert [len(row.conflicts) for row in rows] == [1, 1, 0]
     monkeypatch.setenv("FORGEKIT_NOW", "2036-01-01")
     later = explain(Forge.open(Path.cwd()), ["src/api/routes.py"]).rows
     assert all(row.stale for row in later)
+
+
+def test_what_contradicts_is_looked_for_in_a_fresh_clone(
+    forge: Forge, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(forge, "The API is GraphQL", project="Nexus", governs=["src/**"])
+    git(forge.root, "clone", "-q", str(forge.root), str(tmp_path / "clone"))
+    monkeypatch.chdir(tmp_path / "clone")
+    shown = cli("explain", "src/api/routes.py", "--json", root=tmp_path / "clone").json
+    assert [(len(row["conflicts"]), row["marks"]) for row in shown["decisions"]] == [
+        (1, [f"in conflict: {row['conflicts'][0]}"]) for row in shown["decisions"]
+    ]
+    assert (len(shown["decisions"]), shown["notice"]) == (2, "")
+
+
+def test_where_nothing_can_be_judged_it_is_named(
+    forge: Forge, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = Missing(reason="no embedding model is installed", hint="forgekit model install")
+    monkeypatch.setattr("forgekit.models.choice.find_judge", lambda *_, **__: missing)
+    ran = cli("explain", "src/api/routes.py", root=forge.root)
+    assert ran.err == f"conflicts were not looked for: {missing}\n"
+    assert cli("explain", "README.md", root=forge.root).err == (
+        "no decision or convention in force governs 1 file asked about\n"
+    )
+
+
+def test_active_conventions_are_shown_by_their_scope(forge: Forge, cli: Cli) -> None:
+    made = conventions.create(forge, "Sort the routes", project="Nexus", scope=["src/api/**"]).entity
+    conventions.create(forge, "Number the rows", project="Nexus", scope=["storage"])
+    gone = conventions.create(forge, "Avoid routes", project="Nexus", scope=["src/**"]).entity
+    conventions.create(forge, "Be brief", project="Nexus")
+    conventions.answer(forge, [gone.id], "retired")
+    [row] = explain(forge, ["src/api/routes.py", "README.md"]).conventions
+    assert (row.convention.id, row.paths, row.patterns) == (made.id, ("src/api/routes.py",), ("src/api/**",))
+    assert cli("explain", "src/api/routes.py", root=forge.root).out.splitlines()[2:] == [
+        f"cnv_{made.id[-12:]}  Sort the routes",
+        "    Nexus, convention; scope src/api/**: src/api/routes.py",
+    ]
+    [shown] = cli("explain", "db/1.sql", "--json", root=forge.root).json["conventions"]
+    assert (shown["convention"], shown["scope"], shown["paths"]) == (
+        "Number the rows",
+        ["storage"],
+        ["db/1.sql"],
+    )
 
 
 def test_the_files_of_a_diff_are_asked_about(forge: Forge) -> None:
@@ -105,10 +151,6 @@ def test_the_command_prints_what_governs_a_file(forge: Forge, cli: Cli) -> None:
     assert len(lines) == 2
     assert lines[0].endswith("  The API is REST")
     assert lines[1].endswith("; governs src/api/**: src/api/routes.py")
-    assert (
-        cli("explain", "README.md", root=forge.root).err
-        == "no decision in force governs 1 file asked about\n"
-    )
     found = json.loads(cli("explain", "db/1.sql", "--json", root=forge.root).out)
     assert [(row["decision"], row["governs"]) for row in found["decisions"]] == [
         ("Rows are kept in SQLite", ["storage"])

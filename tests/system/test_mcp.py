@@ -31,6 +31,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from starlette.testclient import TestClient
 
+from forgekit import conventions
 from forgekit.decisions import create
 from forgekit.errors import UsageError
 from forgekit.filing.review import Answers, answer
@@ -270,6 +271,22 @@ def test_each_reading_tool_answers(forge: Forge) -> None:
     for tool in (tool for tool in TOOLS if not tool.behind.writes):
         found = called(forge, tool.name, **given.get(tool.name, {}))
         assert found.is_error is (tool.name == "trace"), tool.name
+
+
+def test_what_governs_a_file_has_its_marks_and_the_conventions(forge: Forge) -> None:
+    names = [
+        called(forge, "record_decision", text=text, project="Nexus", governs=["a.py"]).structured_content
+        for text in ("The API is GraphQL", "Rows are sorted")
+    ]
+    made = conventions.create(forge, "Be brief", project="Nexus", scope=["*.py"]).entity
+    found = called(forge, "explain", paths=["a.py"])
+    [conflict] = names[0]["conflicts"]
+    text = found.content[0].text.splitlines()
+    assert text[:2] == [
+        f"{names[0]['short_id']} | Nexus | The API is GraphQL | in conflict: {conflict['short_id']}",
+        f"{names[1]['short_id']} | Nexus | Rows are sorted",
+    ]
+    assert f"cnv_{made.id[-12:]}" in text[2]
 
 
 def test_a_decision_that_contradicts_one_in_force_is_recorded_and_said_so(forge: Forge) -> None:
