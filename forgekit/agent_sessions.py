@@ -78,8 +78,9 @@ class AgentSession:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many anchors there are of each kind."""
+        """How many anchors there are of each kind; an open task is in each stretch, and counts once."""
         found = Counter(anchor.kind for anchor in self.anchors)
+        found[AnchorKind.TASK] = sum(each.kind is AnchorKind.TASK for each in self.stretches[-1].anchors)
         return {kind.value: found[kind] for kind in AnchorKind}
 
 
@@ -193,7 +194,10 @@ def status_line(forge: Forge | None, given: bytes) -> str:
         meter = reported(percent / 100, window, meter)
     if meter is None:
         return ""
-    return f"context {meter.share:.0%} of {meter.limit // 1000}k, risk of compaction {meter.risk.value}"
+    of = "where it compacts" if meter.observed else "window"
+    return (
+        f"context {meter.share:.0%} of {meter.limit // 1000}k ({of}), risk of compaction {meter.risk.value}"
+    )
 
 
 def opened(forge: Forge | None, transcript: Path) -> AgentSession:

@@ -130,7 +130,7 @@ def _parts(anchors: Sequence[Anchor], frames: Sequence[Frame], *, printed: bool)
 
 
 def _doing(frame: Frame) -> BlockPart:
-    tools = ", ".join(f"{name} {number} times" for name, number in frame.tools[:8])
+    tools = ", ".join(f"{name} {_often(number)}" for name, number in frame.tools[:8])
     did = f"; calls since: {tools}" if tools else ""
     words = f"; the last words were: {_cut(frame.outcome, _LONG)}" if frame.outcome else ""
     texts = (
@@ -138,6 +138,10 @@ def _doing(frame: Frame) -> BlockPart:
         f'- turn {frame.turn}: "{_cut(frame.goal, _SHORT)}"',
     )
     return BlockPart(title="What was being done", rows=[BlockRow(texts)], total=1, rank=1)
+
+
+def _often(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 def _row(anchor: Anchor, folder: str, *, printed: bool) -> BlockRow:
@@ -157,7 +161,7 @@ def _row(anchor: Anchor, folder: str, *, printed: bool) -> BlockRow:
             late = "failed, then hidden by a pipe" if anchor.state == "unknown" else "failed at last"
             how = f"failed, then passed{after}" if anchor.state == "passed" else late
             if anchor.kind is AnchorKind.COMMAND:
-                how = f"ran {anchor.times} times, last outcome: {anchor.state}"
+                how = f"ran {_often(anchor.times)}, last outcome: {anchor.state}"
             typed = quote(anchor.command)
             fits = len(typed) <= _LONG and all(each in typed for each in text.split(" && "))
             whole = typed if fits else text

@@ -71,6 +71,19 @@ def test_the_state_of_a_session_outside_a_registry(cli: Cli, home: Path) -> None
     assert (shown["tokens_used"], shown["compaction_risk"], shown["preserved_anchors"]) == (90_000, "low", 4)
 
 
+def test_an_open_task_counts_once_whatever_was_compacted(cli: Cli, home: Path) -> None:
+    talk = session()
+    talk.call("TodoWrite", todos=[{"content": "Ship it", "status": "pending"}])
+    for _ in range(2):
+        talk.compact("We went on.", tokens=90_000)
+        talk.run("make test", "ok")
+    placed(home, talk)
+    kept = cli("compaction", "status", "--session", "s1", root=home).out.splitlines()[-1]
+    assert kept.startswith("kept         1 task, 1 request, ")
+    block = cli("compaction", "restore", "--session", "s1", "--depth", "full", root=home).out
+    assert "; calls since: Bash once\n" in block
+
+
 def test_a_session_that_is_not_there_is_said(cli: Cli, home: Path) -> None:
     ran = cli("compaction", "status", root=home)
     assert (ran.code, ran.err) == (
@@ -280,16 +293,16 @@ def test_a_status_line_keeps_the_window_that_the_agent_names(cli: Cli, home: Pat
     path = placed(home, session())
     given = {"transcript_path": str(path), "context_window": {"context_window_size": 1_000_000}}
     line = cli("statusline", root=home, stdin=json.dumps(given).encode())
-    assert (line.code, line.out) == (0, "context 9% of 1000k, risk of compaction low\n")
+    assert (line.code, line.out) == (0, "context 9% of 1000k (window), risk of compaction low\n")
     assert cli("compaction", "status", "--session", "s1", "--json", root=home).json["window"] == 1_000_000
     said = {"context_window_size": 200_000, "used_percentage": 45}
     for path_given in (str(path), "/none", None):
         payload = {"transcript_path": path_given, "context_window": said}
         line = cli("statusline", root=home, stdin=json.dumps(payload).encode())
-        assert line.out == "context 45% of 200k, risk of compaction low\n"
+        assert line.out == "context 45% of 200k (window), risk of compaction low\n"
     payload = {"context_window": said | {"used_percentage": 104}}
     line = cli("statusline", root=home, stdin=json.dumps(payload).encode())
-    assert line.out == "context 100% of 200k, risk of compaction high\n"
+    assert line.out == "context 100% of 200k (window), risk of compaction high\n"
     for wrong in (b"", b"[]", b'{"transcript_path": 1}', b'{"transcript_path": "/none"}'):
         assert cli("statusline", root=home, stdin=wrong).out == "\n"
 
@@ -403,11 +416,11 @@ def test_a_handoff_ends_with_the_last_words_though_nothing_but_words_followed_a_
     talk = session("s7")
     talk.compact("Nothing of it.")
     path = placed(home, talk, "s7")
-    frame = f'- turn 1: "{RULE}"; calls since: Bash 2 times, Edit 1 times; the last words were: All green.'
+    frame = f'- turn 1: "{RULE}"; calls since: Bash 2 times, Edit once; the last words were: All green.'
     assert frame in cli("handoff", "--transcript", str(path), root=home).out.splitlines()
     talk.run("ls")
     talk.reply("All is done.")
     placed(home, talk, "s7")
     assert frame in cli("compaction", "restore", "--transcript", str(path), root=home).out.splitlines()
-    later = f'- turn 1: "{RULE}"; calls since: Bash 1 times; the last words were: All is done.'
+    later = f'- turn 1: "{RULE}"; calls since: Bash once; the last words were: All is done.'
     assert later in cli("handoff", "--transcript", str(path), root=home).out.splitlines()

@@ -204,6 +204,13 @@ def test_a_file_is_created_once_whatever_edits_follow(edits: int, told: str) -> 
     assert f"- `/w/c.go` {told}, turn 1" in restored(stretches(events(talk)), "", name="s")
 
 
+@pytest.mark.parametrize(("runs", "often"), [(1, "once"), (2, "2 times")])
+def test_a_command_names_how_often_it_ran(runs: int, often: str) -> None:
+    anchor = Anchor(kind=AnchorKind.COMMAND, text="make test", turn=1, state="passed", times=runs)
+    block = restored([stretches([])[0]._replace(anchors=(anchor,))], "", name="s")
+    assert f"- `make test` ran {often}, last outcome: passed, turn 1" in block
+
+
 def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None:
     talk = Transcript()
     talk.prompt("go")
