@@ -121,6 +121,8 @@ def reset(call: Call) -> None:
     made: Written = call.result()
     if not call.printed_json(made):
         written(made, call)
+        conventions = console.count(len(made.outcome.change.deletes), "convention")
+        console.info(f"{'would delete' if call.dry_run else 'deleted'} {conventions}")
         if commit := made.outcome.commit:
             console.info(f"`git revert {commit[:10]}` brings them back")
 

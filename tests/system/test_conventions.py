@@ -276,6 +276,8 @@ def test_a_reset_asks_and_can_be_undone(registry: Path, cli: Cli, monkeypatch: p
         2,
         "forgekit: this deletes every convention of the project; say --yes, or see them with --dry-run\n",
     )
+    tried = cli("convention", "reset", "--dry-run").err.splitlines()
+    assert [line.partition(" prj_")[0] for line in tried] == ["convention reset", "would delete 1 convention"]
     monkeypatch.setattr("forgekit.console.is_terminal", lambda: True)
     assert cli("convention", "reset", stdin=b"n\n").err.endswith("nothing written\n")
     assert cli("convention", "list").out.startswith(name)
