@@ -32,6 +32,7 @@ from forgekit.model.entities import (
     ConventionForm,
     ConventionOrigin,
     ConventionStatus,
+    Conversation,
     Decision,
     Entity,
     Project,
@@ -335,14 +336,15 @@ class Lives:
     Attributes:
         left_out: active ones that the cap leaves out of what is injected.
         contradictions: pairs of active conventions, or of one and an active decision, that the judge found.
-        rewards: share of the turns of each of the last sessions, the oldest first, that state no convention.
+        rewards: of each of the last sessions, the newest last, the share of the turns that neither state a
+            convention nor correct the agent.
     """
 
     registry: Registry
     rows: Sequence[Life]
     left_out: Sequence[Life] = ()
     contradictions: Sequence[Contradiction] = ()
-    rewards: Sequence[float] = ()
+    rewards: Sequence[tuple[Conversation, float]] = ()
 
 
 def listed(forge: Forge, *, project: str | None = None, status: str | None = None) -> Lives:
@@ -369,13 +371,13 @@ def overview(forge: Forge, *, project: str | None = None) -> Lives:
         key=lambda c: (c.created_at, c.id),
     )[-REWARDED:]
     restated = Counter(line.partition(" ")[0] for life in rows for line in life.convention.evidence)
-    rewards = [1 - min(1.0, restated[short_id(c.kind, c.id)] / (c.turns or 1)) for c in conversations]
+    rewards = [(c, 1 - min(1.0, restated[short_id(c.kind, c.id)] / (c.turns or 1))) for c in conversations]
     return Lives(
         registry=registry,
         rows=rows,
         left_out=injected(rows)[1],
         contradictions=found,
-        rewards=[round(share, 2) for share in rewards],
+        rewards=[(session, round(share, 2)) for session, share in rewards],
     )
 
 

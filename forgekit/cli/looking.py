@@ -132,7 +132,10 @@ def convention_status(found: Lives, _: Call) -> None:
     lines = {stage: f"{number:,}" for stage, number in shown["stages"].items()}
     lines["observations"] = f"{shown['observations']:,}"
     lines["injected"] = f"at most {shown['most']}; {len(shown['left_out']):,} left out"
-    lines["turns that state no convention"] = "  ".join(f"{share:.0%}" for share in shown["rewards"])
+    lines["turns without correction or new convention"] = "\n".join(
+        f"{share:.0%}  {short_id(session.kind, session.id)}  {format_date(session.created_at)}"
+        for session, share in found.rewards
+    )
     if shown["ready"]:
         lines["next"] = f"`forgekit review`: {', '.join(shown['ready'])}"
     console.fields({key: value for key, value in lines.items() if value})

@@ -222,6 +222,7 @@ def conventions(found: Any) -> list[Json]:
 def convention_status(found: Any) -> Json:
     """Return how many conventions are in each stage, what contradicts them, and the trend."""
     from forgekit.insight.conventions import MOST, Stage
+    from forgekit.model.fields import INSTANT
 
     stages = Counter(life.stage.value for life in found.rows)
     return {
@@ -231,7 +232,14 @@ def convention_status(found: Any) -> Json:
         "most": MOST,
         "left_out": _conventions(found.left_out),
         "contradictions": [contradiction(*each) for each in found.contradictions],
-        "rewards": list(found.rewards),
+        "rewards": [
+            {
+                **_entity(session, "conversation_id", "title"),
+                "created_at": INSTANT.json(session.created_at),
+                "share": share,
+            }
+            for session, share in found.rewards
+        ],
     }
 
 

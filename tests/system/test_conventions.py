@@ -544,8 +544,14 @@ def test_what_an_old_conversation_stated_is_decayed_in_the_same_ingest(registry:
     assert "active at once" not in ran.err
     assert ran.err.count("decayed, as no session used it lately: cnv_") == 1
     assert " [decayed]" in cli("ask", "How do we write the tests?").out
-    shares = "0%" + "  100%" * 6
-    assert f"turns that state no convention  {shares}" in cli("convention", "status").out.splitlines()
+    first, *others = cli("convention", "status", "--json").json["rewards"]
+    assert (first["share"], {each["share"] for each in others}) == (0, {1})
+    head = "turns without correction or new convention  "
+    rows = [
+        f"{each['share']:.0%}  {each['short_id']}  {each['created_at'][:10]}" for each in (first, *others)
+    ]
+    between = "\n" + " " * len(head)
+    assert f"{head}{between.join(rows)}\n" in cli("convention", "status").out
 
 
 def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path) -> None:
