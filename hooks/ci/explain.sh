@@ -1,5 +1,6 @@
 #!/bin/sh
 # Print which decisions govern the files of a change: hooks/ci/explain.sh BASE..HEAD
+# Contradictions are looked for where `forgekit model install` was run; elsewhere stderr names what is missing.
 # FORGEKIT_CI_FAIL=conflicts fails where one of them is in an open conflict, =stale also where one is stale.
 set -eu
 range=${1:?give two revisions, such as origin/main..HEAD}

@@ -414,7 +414,7 @@ def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
     assert heard(told, "PreToolUse", tool_input={"command": "ls"}) == ""
 
 
-def test_an_edit_is_told_the_conventions_of_its_scope_within_the_same_lines(told: Path) -> None:
+def test_an_edit_names_the_conventions_of_its_scope_within_the_same_lines(told: Path) -> None:
     forge = Forge.open(told)
     made = state_convention(forge, "Use hooks", project="Nexus", scope=["src/web/**"]).entity
     edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": str(told / "src/web/b.ts")}}
