@@ -327,7 +327,7 @@ def test_weights_of_another_shape_than_the_configuration_are_refused(tmp_path: P
     folder = write_model(tmp_path / "tiny", intermediate_size=33)
     assert missing(str(folder), tmp_path) == (
         f"the embedding model tiny cannot be used: {folder}/model.safetensors: "
-        "encoder.layer.0.intermediate.dense.weight: must have the shape [33, 16], as config.json says; "
+        "encoder.layer.0.intermediate.dense.weight: must have the shape [33, 16], as in config.json; "
         "fetch it again"
     )
 
