@@ -250,8 +250,9 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
     if not facts.first("parent", "inherited", "chain"):
         _unlabelled_parents(facts, lines)
     if not facts.first("created", "day"):
-        for node in [node for node in lines[:4] if is_moment(node.text)][:1]:
-            facts.add("day", node.text, node.line)
+        dated = next((node for node in lines[:4] if is_moment(node.text)), None)
+        if dated is not None:
+            facts.add("day", dated.text, dated.line)
 
 
 def _unlabelled_parents(facts: Facts, lines: Sequence[Node]) -> None:
