@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from forgekit.archives.claims import ascii_of, parse_moment
@@ -97,11 +98,8 @@ class Descriptions:
 
     def _days(self, text: str) -> Iterator[str]:
         """Yield the days of archives that a text gives, with their year or without one."""
-        try:
+        with suppress(ValueError):
             day = format_date(parse_moment(text, day_first=True))
-        except ValueError:
-            pass
-        else:
             yield from (day,) if day in self.by_day else ()
             return
         words, written = re.findall(r"\d+|[^\W\d_]+", ascii_of(text).casefold()), _YEAR.search(text)
