@@ -1114,8 +1114,8 @@ def rated(text: str, kind: str) -> dict[str, Any]:
     is_labelled = bool(labels) and labels[0] < _SOON
     if kind == "T":
         found = [value for word in words if (value := priority_of(word))]
-        is_said = len(found) > 1 or (found and is_labelled)
-        return {"scope": Scope.INHERITED, "priority": found[-1]} if is_said else {}
+        is_rated = len(found) > 1 or (found and is_labelled)
+        return {"scope": Scope.INHERITED, "priority": found[-1]} if is_rated else {}
     numbers = re.findall(r"\d+(?:[.,]\d+)?\s?%?", clause) if is_labelled else []
     with suppress(ValueError):
         tier, token = parse_tier(numbers[-1]) if numbers else (None, None)

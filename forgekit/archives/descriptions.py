@@ -2,7 +2,7 @@
 
 In: what a text names as what it continues, as `the archive of 4 March ("Kitchen, first round")`, and the
 archives of its project. Out: those that the most of it names. The archives are looked up by words and days,
-so that one description is not compared with all archives.
+so that a description is not compared with all archives.
 """
 
 from __future__ import annotations
