@@ -204,11 +204,11 @@ def _members(raw: BinaryIO, name: str) -> Iterator[Source | Problem]:
         left = max(_ALWAYS, MOST_TIMES * raw.seek(0, os.SEEK_END))
         for member in sorted(wanted, key=lambda one: one.filename):
             shown = f"{name}:{_shown(member.filename)}"
-            left -= member.file_size
             if member.file_size > max(_ALWAYS, MOST_TIMES * member.compress_size):
                 reason = f"it unpacks to more than {MOST_TIMES} times its size and was left out"
                 yield Problem(code="packed-bomb", message=f"{shown}: {reason}")
                 continue
+            left -= member.file_size
             if left < 0:
                 reason = f"its files unpack to more than {MOST_TIMES} times its size; the rest was left out"
                 yield Problem(code="packed-bomb", message=f"{name}: {reason}")

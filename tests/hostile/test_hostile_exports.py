@@ -157,6 +157,15 @@ def test_many_small_bombs_count_together(tmp_path: Path) -> None:
     ]
 
 
+def test_a_bomb_leaves_the_other_files_of_a_zip_their_room(tmp_path: Path) -> None:
+    members = {
+        "conversations-1.json": b"[" + b" " * (30 * MB),
+        "conversations-2.json": json.dumps([claude()]).encode(),
+    }
+    found = list(conversations([str(zipped(tmp_path / "mixed.zip", members))]))
+    assert len(talks(found)) == len(problems(found)) == 1
+
+
 def test_names_in_a_zip_are_only_shown(tmp_path: Path) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
