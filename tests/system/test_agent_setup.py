@@ -289,7 +289,7 @@ def test_the_command_prints_the_diff(home: Path, cli: Cli, monkeypatch: pytest.M
     [row] = cli("setup", "gemini", "--dry-run", "--json", root=home).json
     assert row["path"] == f"{home}/.gemini/settings.json"
     ran = cli("setup", "gemini", "--dry-run", root=home)
-    assert ran.code == 0
+    assert (ran.code, cli("setup", "gemini", "--user", "--dry-run", root=home).out) == (0, ran.out)
     assert '+    "SessionStart": [' in ran.out
     lacks = (
         f"there is no registry in {home}, so that hooks there find none; `forgekit -C REGISTRY setup gemini` "
