@@ -110,12 +110,14 @@ def findings_of(
             pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             todo = pairs.todo(chosen)
-            longer = finish_small and len(todo) <= _FEW_PAIRS
-            judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
-            judged = _judge_all(registry, judging, pairs, todo, progress)
-            if chosen is not None:  # what was judged of the other pairs is part of what is kept
-                known_only = _Judging(judge, cache, vectors, 0)
-                judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
+            judged = 0
+            if wait_ms != BLOCK_WAIT_MS or len(todo) <= _FEW_PAIRS:  # of more, a block would judge few
+                longer = finish_small and len(todo) <= _FEW_PAIRS
+                judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
+                judged = _judge_all(registry, judging, pairs, todo, progress)
+                if chosen is not None:  # what was judged of the other pairs is part of what is kept
+                    known_only = _Judging(judge, cache, vectors, 0)
+                    judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
             if name:
                 made_for = part if vectors.missing_count(active) else state
                 summary = json.dumps([made_for, *pairs.counts(None), pairs.flagged])
