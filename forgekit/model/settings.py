@@ -96,9 +96,9 @@ class Settings:
     mcp_write: bool = False
     prompt_hook: bool = True
     inject: str | None = None
+    labels: OwnLabels = ()
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    labels: OwnLabels = ()
     warnings: tuple[Problem, ...] = ()
 
 
@@ -126,11 +126,11 @@ mcp_write = false       # whether agents write over MCP; else what they record w
 prompt_hook = true      # whether a coding agent is told of decisions that a prompt touches
 inject = ""             # file that conventions are written into at the start of a session: "CLAUDE.md"
 
+[labels]                # more words that archives use for a field: rationale = ["Cause", "Weil wir"]
+
 [components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
 
 [projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
-
-[labels]                # more words that archives use for a field: rationale = ["Cause", "Weil wir"]
 """
 
 
@@ -240,9 +240,9 @@ _READERS: Mapping[str, Callable[[object], object]] = {
         ("CLAUDE.md", "AGENTS.md", "").__contains__,
         lambda value: value or None,
     ),
+    "labels": partial(_patterns, "labels", 'rationale = ["Cause"]'),
     "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
     "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
-    "labels": partial(_patterns, "labels", 'rationale = ["Cause"]'),
 }
 
 

@@ -86,9 +86,9 @@ def test_what_a_text_said_to_another_reader_is_read_anew(
 ) -> None:
     archives = filed.registry().archives
     before = facts(filed.catalogue, archives)
-    monkeypatch.setattr("forgekit.archives.read.read_archive", lambda _: ArchiveText(title="read anew"))
+    monkeypatch.setattr("forgekit.archives.read.read_archive", lambda *_: ArchiveText(title="read anew"))
     assert facts(filed.catalogue, archives) == before
-    monkeypatch.setattr("forgekit.filing.archive_facts.READER_VERSION", "another one")
+    monkeypatch.setattr("forgekit.archives.READER_VERSION", "another one")
     assert {text.title for _, text in facts(filed.catalogue, archives)} == {"read anew"}
 
 

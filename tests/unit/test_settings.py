@@ -68,7 +68,7 @@ def test_a_judge_of_the_first_version_is_read_as_the_trained_one_and_said(name: 
 ALL = (
     "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
     "judge, reader, essences, apply_topics, judge_model, judge_url, judge_timeout, allowed_secrets, "
-    "keep_text, mcp_write, prompt_hook, inject, components, projects, labels"
+    "keep_text, mcp_write, prompt_hook, inject, labels, components, projects"
 )
 NO_FINGERPRINT = (
     'forgekit.toml: allowed_secrets: must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]'
