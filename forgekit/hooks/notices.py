@@ -118,7 +118,7 @@ def _unmapped(forge: Forge, given: HookInput) -> list[str]:
         return []
     if given.session:
         local_state.record_notices(forge.root, given.session, seen._replace(unmapped=True))
-    line = f'"{one_line(min(projects))[:_TITLE]}" = ["*/FOLDER*"]'
+    line = f'"{one_line(min(projects))[:_TITLE]}" = ["*/{one_line(given.folder.name)}"]'
     unknown = "forgekit does not know which project this folder belongs to"
     return [f"{unknown}; a line such as `{line}` below [projects] in forgekit.toml names it"]
 

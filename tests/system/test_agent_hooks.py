@@ -149,7 +149,7 @@ def test_the_folder_says_which_project_is_meant(told: Path) -> None:
     create(Forge.open(told), "The game is 2D", project="Harbor")
     assert started(told) == (
         "forgekit does not know which project this folder belongs to; a line such as "
-        '`"Harbor" = ["*/FOLDER*"]` below [projects] in forgekit.toml names it'
+        f'`"Harbor" = ["*/{told.name}"]` below [projects] in forgekit.toml names it'
     )
     assert [started(told), started(told, source="resume")] == ["", ""], "once per session"
     assert started(told, session_id="other") != ""
