@@ -85,6 +85,7 @@ _ACCENTED = str.maketrans(
 _LONG = "|".join(w.translate(_ACCENTED) for w in PREFIXES if len(w) > 3 or not w.isascii())
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
+_TO_FILL_IN = re.compile(r"<[^<>:/]+>")
 _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
 _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
@@ -438,6 +439,16 @@ class ClaimList:
         )
 
 
+def _is_refused(found: ClaimList, raw: Mapping[str, Any], line: int, claims: Sequence[Claim]) -> bool:
+    """Say whether a record is a template, whose text is a place to fill in, or one too many."""
+    if len(claims) >= RECORDS_LIMIT:
+        if not any(problem.code == "too-many-records" for problem in found.problems[-1:]):
+            message = f"more than {RECORDS_LIMIT:,} records; the rest was left out"
+            found.warn("too-many-records", message, line)
+        return True
+    return _TO_FILL_IN.fullmatch(bare(text_of(raw.get("text", "")))) is not None
+
+
 def make_claim(
     found: ClaimList,
     local_id: str,
@@ -450,10 +461,7 @@ def make_claim(
 ) -> Claim | None:
     """Convert one record, and add its claim and a problem for each value that cannot be converted."""
     claims = found.carried if carried else found.claims
-    if len(claims) >= RECORDS_LIMIT:
-        if not any(problem.code == "too-many-records" for problem in found.problems[-1:]):
-            message = f"more than {RECORDS_LIMIT:,} records; the rest was left out"
-            found.warn("too-many-records", message, line)
+    if _is_refused(found, raw, line, claims):
         return None
     claim = Claim(local_id=local_id, line=line, family=family, kind=kind or kind_of(local_id))
     for target, value in raw.items():
