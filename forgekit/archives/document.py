@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from forgekit.archives.claims import OWN_FIELDS
+from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
@@ -49,10 +49,13 @@ _ANSWERED = re.compile(
 )
 _CITATIONS = ("quote", "cite", "example")
 _ID = re.compile(r"[^\W\d_]{1,6}-?\d{1,5}\b")
+_BEGINS = re.compile(rf"#|<!|{ANY_ID}|{_ID.pattern}")
 _LINK = re.compile(r"\[\[#?\^?([^\]\[|#^]{1,200})(?:[|#^][^\]\[]{0,200})?\]\]")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z\d-]{1,40}$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
+_HTML_QUOTE = re.compile(r"(?P<begins>^[\s*+-]*)?<(?P<name>blockquote|pre)\b[^<>]*>(?P<ends>\s*$)?")
+_HTML_QUOTES = re.compile(r"</?(?:blockquote|pre)\b[^<>]*>", re.IGNORECASE)
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _RULE = re.compile(r"([^\w\s])\1{2,}")
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
@@ -162,8 +165,8 @@ class Document:
     problems: tuple[Problem, ...]
 
 
-def read_document(text: str) -> Document:
-    """Find the parts of a text of any size in linear time."""
+def read_document(text: str, *, unquote: bool = False) -> Document:
+    """Find the parts of a text of any size in linear time; `unquote` opens quoted lists of records."""
     lines = split_lines(text)
     problems: list[Problem] = []
     headings = (number for number, line in enumerate(lines) if line[:1] == "#" and _HEADING.match(line[:200]))
@@ -173,11 +176,12 @@ def read_document(text: str) -> Document:
         fix = "file the transcript apart from the logs"
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
+    _quote_elements(lines)
     _unwrap(lines)
     _open_callouts(lines)
     _label_answers(lines)
     _Markup(lines)
-    _unquote_lists(lines)
+    _unquote(lines, lists=unquote)
     builder = _Builder(lines)
     nodes = tuple(walk(builder.root))
     return Document(
@@ -193,8 +197,25 @@ def read_document(text: str) -> Document:
     )
 
 
-def _unquote_lists(lines: list[str]) -> None:
-    """Take the marks of quotes off a section that lists records and has nothing but quotes, and off the head.
+def _quote_elements(lines: list[str]) -> None:
+    """Write each HTML quote whose tag begins or ends a line as a quote of Markdown."""
+    first, name, depth = 0, "", 0
+    for number in _outside(lines):
+        line = lines[number].casefold()
+        opening = _HTML_QUOTE.search(line) if depth == 0 else None
+        if opening and (opening["begins"] is not None or opening["ends"] is not None):
+            first, name = number + (opening["begins"] is None), opening["name"]
+        elif depth == 0:
+            continue
+        depth += line.count(f"<{name}") - line.count(f"</{name}>")
+        if depth <= 0:
+            depth = 0
+            for quoted in range(first, number + 1):
+                lines[quoted] = f"> {_HTML_QUOTES.sub('', lines[quoted])}"
+
+
+def _unquote(lines: list[str], *, lists: bool) -> None:
+    """Take the marks of quotes off the head and, with `lists`, off sections that list records and are quoted.
 
     A quote beside anything else in its section is written by somebody else.
     """
@@ -202,16 +223,27 @@ def _unquote_lists(lines: list[str]) -> None:
     titled = starts[0] < 3 and len(starts) > 1
     head = range(starts[0] + 1, starts[1]) if titled else range(starts[0])
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
-    if not all(_STATES_FACTS.match(lines[n]) for n in quoted if lines[n].strip("> ")):
+    labels = (_SPEAKER.match(lines[n]) for n in head)
+    if any(label and fact_named(label[1]) for label in labels) or not all(
+        _states_facts(lines[n], lists=lists) for n in quoted if lines[n].strip("> ")
+    ):
         quoted = []
     _list_quoted_fields(lines, starts[:-1])
-    for start, end in pairwise(starts):
+    for start, end in pairwise(starts if lists else ()):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
         title = lines[start].strip("# ")
         if inner and all(lines[n].lstrip()[:1] == ">" for n in inner) and not quotes(title):
             quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
     for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _states_facts(line: str, *, lists: bool) -> bool:
+    """Say whether a quoted line of the head has labels, and, unless `lists`, begins no record."""
+    inner = line.lstrip(" >*_-[(`")
+    label = _SPEAKER.match(inner)
+    begins = _BEGINS.match(inner) or (label and any(names_kind(label[1], kind) for kind in "DT"))
+    return _STATES_FACTS.match(line) is not None and (lists or not begins)
 
 
 def _list_quoted_fields(lines: list[str], headings: Iterable[int]) -> None:
@@ -716,7 +748,7 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
             continue
         key = fold(section.title)
         if quotes(section.title) == "transcript":
-            reached = _transcript_end(document, index)
+            reached, _ = _transcript_end(document, index)
         elif key.partition(":")[0] in _PRINTED or key.startswith("forge os:"):
             body = range(section.first_line, section.last_line + 1)
             ends = (number for number in body if document.lines[number - 1].startswith(_PRINTED_END))
@@ -752,12 +784,45 @@ def _begins_archive(section: Section) -> bool:
     return key.startswith("conversation archive") or key in ("continuation prompt", "compression")
 
 
-def _transcript_end(document: Document, index: int) -> int:
-    """Return the last line of a transcript: up to a heading of its level behind the last turn in it."""
-    section = document.sections[index]
-    after = [s for s in document.sections[index + 1 :] if s.level <= section.level]
+def _series(line: str, *, lists: bool) -> set[str]:
+    """Return the kind or series of the record that a line begins, else the kinds that a heading lists."""
+    title = line[:120].strip(" #>*_-|[`")
+    if record := re.match(ANY_ID, title):
+        return {kind_of(record[0]) or re.split(r"[\d-]", record[0])[0]} - {"A"}
+    return {kind for kind in "DT" if lists and lists_kind(title, kind)}
+
+
+def pasted_from(document: Document) -> int:
+    """Return the first line of the records that end no transcript because such come before it, else 0."""
+    reached = pasted = 0
+    for index, section in enumerate(document.sections):
+        if section.heading_line > reached and quotes(section.title) == "transcript":
+            reached, pasted = _transcript_end(document, index)
+    return pasted
+
+
+def _transcript_end(document: Document, index: int) -> tuple[int, int]:
+    """Return the last line of a transcript: up to a heading of its level behind the last turn in it.
+
+    A transcript behind the lists of records has no end where records of their kinds follow: these are pasted.
+    The second number is the first line of them, else 0.
+    """
+    section, sections = document.sections[index], document.sections
+    begun = next((n for n in range(index, -1, -1) if _begins_archive(sections[n])), 0)
+    before = set().union(*(_series(s.title, lists=s.level <= section.level) for s in sections[begun:index]))
+    is_inner = any(s.level < section.level for s in sections[begun + 1 : index])
+    after = [s for s in sections[index + 1 :] if s.level <= section.level]
     limit = next((s.heading_line for s in after if _begins_archive(s)), len(document.lines) + 1)
     inner = range(section.first_line, limit)
     last_turn = max((n for n in inner if _TURN.match(document.lines[n - 1][:120])), default=0)
     ends = (s.heading_line - 1 for s in after if s.heading_line > last_turn and letters(s.title))
-    return min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))
+    end = min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))
+    behind = (
+        s
+        for s in sections[index + 1 :]
+        if s.heading_line > end and not (is_inner and s.level < section.level)
+    )
+    numbers = (n for s in behind for n in range(s.heading_line, s.last_line + 1) if before)
+    lines = document.lines
+    pasted = next((n for n in numbers if before & _series(lines[n - 1], lists=lines[n - 1][:1] == "#")), 0)
+    return len(document.lines) if pasted else end, pasted

@@ -63,7 +63,10 @@ def read_archive(text: str, labels: OwnLabels = ()) -> ArchiveText:
         labels: that a registry's owners added.
     """
     with own_labels(labels):
-        found = _read(read_document(text))
+        document = read_document(text)
+        found = _read(document)
+        if document.quoted and not (found.decisions or found.threads):
+            found = _read(read_document(text, unquote=True))
     return _compaction(found) if is_compaction(text) else found
 
 

@@ -37,7 +37,7 @@ from forgekit.archives.claims import (
     parse_integer,
     parse_range,
 )
-from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
+from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document
 from forgekit.archives.labels import (
     fact_named,
     field_named,
@@ -804,7 +804,7 @@ def report_unlabelled(found: ClaimList) -> None:
 
 
 def report_quoted_fields(page: Page) -> None:
-    """Add a problem for each quote beside own lines that labels fields of a record."""
+    """Add a problem for each quote beside own lines that labels fields, and for records in a transcript."""
     for first, last in page.document.quoted:
         lines = [line.lstrip(" >") for line in page.document.lines[first - 1 : last]]
         labels = (label for label, _ in map(labelled, lines))
@@ -812,6 +812,11 @@ def report_quoted_fields(page: Page) -> None:
         if own and first > 2 and any(page.own[max(first - 4, 0) : first - 1]):
             message = f"the quote labels {own[0][:40]!r} and was not read: a quote is not part of the archive"
             page.found.warn("quoted-field", message, first, "write it without `>`")
+    if line := pasted_from(page.document):
+        message = "records follow the transcript as they come before it; they were taken for a part of it"
+        page.found.warn(
+            "pasted-records", message, line, "move the archive's own records above the transcript"
+        )
 
 
 def read_summary(document: Document) -> str:

@@ -16,9 +16,9 @@ ARCHIVE = """# Conversation Archive: rows
 
 **Tag:** ROWS_KEPT
 **Date:** 2026-03-04
-
+{first}
 ## Decisions
-
+{above}
 ### K1: Keep rows
 - **Tier:** 0.8
 - **Why:** small
@@ -42,7 +42,9 @@ After.
 ## Threads
 
 - T7: Which host? (high)
-"""
+
+Behind them.
+{last}"""
 PIECES = st.sampled_from(
     [
         "## Decisions\n",
@@ -89,6 +91,18 @@ def indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in ["code", *_lines(text)])
 
 
+def blockquote_element(text: str) -> str:
+    return f"<blockquote>\n{_inside(text)}\n</blockquote>"
+
+
+def pre_element(text: str) -> str:
+    return f'They wrote: <pre class="x">\n{_inside(text)}\n</pre>\n'
+
+
+def _inside(text: str) -> str:
+    return "\n".join(line for line in _lines(text) if not re.match(r"\s*[`~]", line))
+
+
 def comment(text: str) -> str:
     return f"<!-- note\n{text.replace('-->', '').replace('<!--', '')}\n-->"
 
@@ -130,14 +144,32 @@ def said(read: ArchiveText) -> tuple[object, ...]:
     return (*records, tiers, states, read.tag, read.created, read.inherits_from, read.project)
 
 
-ZONES = [fenced, blockquote, indented, comment, printed, transcript, registry_state, inherited]
+def last_transcript(text: str) -> str:
+    kept = (line for line in _lines(text) if not re.match(r"\s*(?:=|-{2,})", line))
+    return "## Full Transcript\n\n**User:** they pasted:\n\n## Decisions\n\n" + "\n".join(kept)
 
 
-@pytest.mark.parametrize("zone", ZONES)
+def archive(**zones: str) -> str:
+    """Return the archive with zones in it: `first` in its head, `above` and between (`zone`) its records."""
+    text = ARCHIVE
+    for place in ("first", "above", "zone", "last"):
+        text = text.replace(f"{{{place}}}", f"\n{zones[place]}\n" if zones.get(place) else "", 1)
+    return text
+
+
+QUOTES = [fenced, blockquote, blockquote_element, pre_element, indented, comment]
+ZONES = [
+    *(("zone", zone) for zone in (*QUOTES, printed, transcript, registry_state, inherited)),
+    *((place, zone) for place in ("first", "above", "last") for zone in QUOTES),
+    ("last", last_transcript),
+]
+
+
+@pytest.mark.parametrize(("place", "zone"), ZONES)
 @given(text=TEXTS)
 @settings(max_examples=60, deadline=None)
-def test_what_is_quoted_changes_no_record(zone: Callable[[str], str], text: str) -> None:
-    empty = read_archive(ARCHIVE.format(zone=zone("")))
-    assert said(read_archive(ARCHIVE.replace("{zone}", zone(text)))) == said(empty)
+def test_what_is_quoted_changes_no_record(place: str, zone: Callable[[str], str], text: str) -> None:
+    empty = read_archive(archive(**{place: zone("")}))
+    assert said(read_archive(archive(**{place: zone(text)}))) == said(empty)
     assert [d.local_id for d in empty.decisions] == ["K1", "K2"]
     assert len(empty.threads) == 3

@@ -64,6 +64,57 @@ def test_a_heading_that_was_said_in_a_transcript_does_not_end_it() -> None:
     assert [d.text for d in after.decisions] == ["Keep rows"]
 
 
+HEAD = "# Conversation Archive: cables\n\n**Tag:** CABLES_KEPT\n\n"
+OWN = "## Decision Log\n\n### D001: Label every cable\n- **Tier:** 0.7\n\n"
+
+
+@pytest.mark.parametrize("notes", ["", "## Notes\n\n", "# Conversation Archive: other\n\n"])
+@pytest.mark.parametrize("pasted", ["## Decision Log\n\n### D002: Zigbee\n", "- D001: Zigbee\n"])
+def test_records_pasted_in_the_last_turn_do_not_end_a_transcript(notes: str, pasted: str) -> None:
+    transcript = f"## Full Transcript\n\nUser: they wrote\n\n{notes}{pasted}"
+    read = read_archive(f"{HEAD}{OWN}{transcript}\n### thr_ca677b9cc739: RESOLVED\n")
+    assert [(d.local_id, d.text) for d in read.decisions] == [("D001", "Label every cable")]
+    assert read.threads == ()
+    message = (
+        "records follow the transcript as they come before it; they were taken for a part of it"
+        " (move the archive's own records above the transcript)"
+    )
+    is_headed = bool(notes) or pasted[0] == "#"  # else it belongs to the turn
+    assert said(read) == ([f"{14 + 2 * bool(notes)}: {message}"] if is_headed else [])
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "> ### D005: Quoted\n> - Tier: 1.0",
+        "> D005: Quoted",
+        "> dec_3ce1b286eded: Quoted",
+        "> **Decision:** Quoted",
+        "<blockquote>\n### D005: Quoted\n- Tier: 1.0\n</blockquote>",
+        "<blockquote>D005: Quoted</blockquote>",
+        "They wrote: <pre>\n\n### D005: Quoted\n\n</pre>",
+    ],
+)
+@pytest.mark.parametrize("page", ["{0}{1}\n\n{2}", "{0}## Decisions\n\n{1}\n\n{2}", "{0}{2}{1}\n"])
+def test_a_quote_is_no_record_wherever_it_is(quote: str, page: str) -> None:
+    read = read_archive(page.format(HEAD, quote, OWN))
+    assert [(d.local_id, d.text, d.tier) for d in read.decisions] == [("D001", "Label every cable", 0.7)]
+    assert read.tag == "CABLES_KEPT"
+
+
+@pytest.mark.parametrize("element", ["blockquote", "pre"])
+def test_an_archive_that_is_quoted_as_a_whole_is_read(element: str) -> None:
+    marked = "".join(f"> {line}\n" for line in (HEAD + OWN).splitlines())
+    for text in (marked, f"<{element}>\n{HEAD}{OWN}</{element}>\n", f"{HEAD}## Decisions\n\n> D001: Rows\n"):
+        assert [d.local_id for d in read_archive(text).decisions] == ["D001"]
+
+
+def test_a_template_whose_text_is_a_place_to_fill_in_is_no_record() -> None:
+    read = read_archive(f"{HEAD}{OWN}The template:\n\n### D999: <decision text>\n- Tier: 1.0\n")
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert [(p.code, p.line) for p in read.problems] == [("unparsed-id", 12)]
+
+
 def test_the_heading_that_ends_a_transcript_speaks_for_the_archive() -> None:
     read = read_archive("# Full Transcript\n\nHello.\n\n# Conversation Archive: rows\n\n- D001: Keep rows\n")
     assert read.title == "rows"

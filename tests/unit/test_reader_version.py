@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"24": "c9ec9670117c5412af5a5bf9886744074fd070de5dd269468fde59abd21d895e"}
+READ = {"25": "22aba5eb26b2f7a221bfe7acec98cba927002fc1fc18c030f23ce7d73a22ea7f"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
