@@ -107,7 +107,10 @@ def _read(document: Document) -> ArchiveText:
     else:
         unread = _with_data(page, spans)
         unread = [is_unread and number not in page.of_parents for number, is_unread in enumerate(unread, 1)]
+    listed = records.read_insights(page)
+    unread = [is_unread and number not in listed for number, is_unread in enumerate(unread, 1)]
     tagged = read_tagged(page, unread)
+    insights = (one_line(span.text) for span in tagged if span.tag == "insight")
     records.number_records(found)
     facts = metadata.collect(page, usable)
     kept = set(facts.all("parent"))
@@ -153,7 +156,7 @@ def _read(document: Document) -> ArchiveText:
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),
         possible=tuple(found.possible),
-        insights=tuple(dict.fromkeys(one_line(span.text) for span in tagged if span.tag == "insight")),
+        insights=tuple(dict.fromkeys((*listed.values(), *insights))),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
         fields=sum(len(claim.values.keys() - _NO_FIELDS) for claim in merged),

@@ -37,7 +37,7 @@ from forgekit.archives.claims import (
     parse_integer,
     parse_range,
 )
-from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document
+from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document, walk
 from forgekit.archives.labels import (
     fact_named,
     field_named,
@@ -48,6 +48,7 @@ from forgekit.archives.labels import (
     priority_in,
     state_of_label,
 )
+from forgekit.archives.logs import is_log
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
@@ -86,6 +87,7 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _SERIES = re.compile(r"[A-Za-z]{1,6}[-.]?\d{1,5}")
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
+_INSIGHT_ID = re.compile(r"^\W{0,4}(?:I-?\d{1,4}\b|insight\b(?=:))[\s:.)*_\u2013\u2014-]*")
 _LISTED_FIELDS = {"status", *OWN_FIELDS["D"], *OWN_FIELDS["T"]}
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 SUMMARIES = ("foundational context", "compressed state", "continuation prompt")
@@ -464,7 +466,8 @@ class Reader:
             follows, last = node.line == last + 1, node.last
             in_list = bool(open_ and entries) and isinstance(entries[-1][1], list)
             if node.kind == "code":
-                _add_code(entries, node.text, open_=open_, near=titled or follows)
+                body = self._body(node) if kind == "A" else ""
+                _add_code(entries, node.text, body, open_=open_, near=titled or follows)
             elif not self.page.speaks(node) or (node.kind != "line" and self.start_of(node)):
                 continue
             elif node.kind == "heading":
@@ -499,6 +502,11 @@ class Reader:
                 ]
                 rest += [text if node.kind == "line" else f"- {text}"] if text else []
                 rest += self._plain(node.children)
+
+    def _body(self, code: Node) -> str:
+        """Return what is in a fence, unless that is a log; "" for code without a fence."""
+        fences = (fence for fence in self.page.document.fences if fence.first_line == code.line)
+        return next((f.content for f in fences if not is_log(f.info, f.content, in_record=True)), "")
 
     def _holds_records(self, node: Node) -> bool:
         """Say whether a heading lists records, or one begins below it."""
@@ -628,10 +636,14 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
     return f"{value or ''}\n{node.text}".strip()
 
 
-def _add_code(entries: list[tuple[str, Any]], code: str, *, open_: bool, near: bool) -> None:
-    """Add code to the text of the field above it, of which it is a part."""
+def _add_code(entries: list[tuple[str, Any]], code: str, body: str, *, open_: bool, near: bool) -> None:
+    """Add code to the text of the field above it, of which it is a part, or the body of an artifact."""
     name, value = entries[-1] if entries and open_ else ("", "")
-    if isinstance(value, str) and value and (near or value.endswith((":", "\uff1a"))):
+    if body:
+        bodies = [version for label, listed in entries if label == "versions" for version in listed]
+        entries[:] = [each for each in entries if each[0] != "versions"]
+        entries.append(("versions", [*bodies, {"content": body}]))
+    elif isinstance(value, str) and value and (near or value.endswith((":", "\uff1a"))):
         entries[-1] = (name, f"{value}\n{code}".strip())
 
 
@@ -817,6 +829,21 @@ def report_quoted_fields(page: Page) -> None:
         page.found.warn(
             "pasted-records", message, line, "move the archive's own records above the transcript"
         )
+
+
+def read_insights(page: Page) -> dict[int, str]:
+    """Return each item and row below a heading `Insights`, without its id, by its lines."""
+    found: dict[int, str] = {}
+    headings = (n for n in page.document.nodes if n.kind == "heading" and fold(n.text) == "insights")
+    for node in (below for heading in headings for below in heading.children):
+        columns = [fold(cell) for cell in node.cells]
+        at = columns.index("insight") if "insight" in columns else -1
+        for part in node.children if node.kind == "table" else [node] if node.kind == "item" else ():
+            words = [n.text for n in walk(part) if n.kind in ("item", "line")]
+            text = _INSIGHT_ID.sub("", " ".join(words) or "".join(part.cells[at:][:1]))
+            if page.own[part.line - 1] and part.line not in page.taken:
+                found |= dict.fromkeys(range(part.line, part.last + 1), one_line(text))
+    return found
 
 
 def read_summary(document: Document) -> str:

@@ -411,8 +411,10 @@ def _versions(found: AnswerData, archive: Archive, artifact: ArtifactRecord) -> 
     for version in artifact.versions:
         change = f": {quote(version.changes)}" if version.changes else ""
         turn = f", turn {version.turn}" if version.turn is not None else ""
-        found.lines.append(f"- version {quote(version.version)} ({quote(version.status)}{turn}){change}")
-        found.lines.extend(f"      {quote(line)}" for line in version.content.splitlines()[:40])
+        state = f"{quote(version.status)}{turn}".removeprefix(", ")
+        found.lines.append(f"- version {quote(version.version)}{f' ({state})' if state else ''}{change}")
+        for line in version.content.expandtabs(4).splitlines()[:40]:
+            found.lines.append(f"      {' ' * (len(line) - len(line.lstrip()))}{quote(line)}".rstrip())
     if not artifact.versions and artifact.summary:
         found.lines.append(f"- {quote(artifact.summary)}")
 

@@ -145,6 +145,29 @@ def test_earlier_versions_are_all_that_gave_way(repository: Path) -> None:
     )
 
 
+def test_earlier_versions_of_an_artifact_keep_their_indents(repository: Path) -> None:
+    path = repository.parent / "query.md"
+    path.write_text(
+        "# Conversation Archive: q\n\n**Tag:** QUERY_KEPT\n**Project:** Nexus\n**Date:** 2026-07-01\n\n"
+        "## Artifacts\n\n### A001: count.py\n\n```python\ndef count(rows):\n\treturn len(rows)\n```\n\n"
+        "```yaml\nartifacts:\n  - id: A002\n    name: query.sql\n    versions:\n      - version: 3\n"
+        "        status: final\n        content: |\n          SELECT 2\n            FROM b;\n```\n"
+    )
+    forge = opened(repository)
+    sync_compression(forge, [Incoming(path=path, options=ImportOptions(), name=path.name)])
+    assert told(ask(forge, "Show earlier version of count.py"))[2:6] == [
+        "A001 count.py (artifact)",
+        "- version 1",
+        "      def count(rows):",
+        "          return len(rows)",
+    ]
+    assert told(ask(forge, "Show earlier version of query.sql"))[3:6] == [
+        "- version 3 (final)",
+        "      SELECT 2",
+        "        FROM b;",
+    ]
+
+
 @pytest.mark.parametrize(
     "question",
     [

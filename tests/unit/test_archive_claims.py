@@ -7,6 +7,7 @@ from machine_blocks import signed_block
 
 from forgekit.archives.claims import items, parse_priority, parse_thread_status, parse_tier
 from forgekit.archives.read import read_archive
+from forgekit.briefing.template import template
 from forgekit.model.archive_record import ArchiveText, Scope
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
@@ -229,3 +230,56 @@ def test_an_id_with_a_state_alone_is_a_parent_s_record() -> None:
 def test_a_sentence_that_names_several_ids_is_no_record() -> None:
     text = CHILD + "## Decisions\n- D001, D002 and D003 were read again.\n- D004: Keep rows\n"
     assert [d.local_id for d in read_archive(text).decisions] == ["D004"]
+
+
+ARTIFACT = """# Conversation Archive: counts
+
+**Tag:** COUNTS_KEPT
+**Project:** Sensors
+**Date:** 2026-07-01
+
+## Artifacts
+
+### Artifact A001: count.py
+- **Type:** code
+- **Content:**
+
+```python
+def count(rows):
+    return len(rows)
+```
+
+```python
+def count(rows):
+    return sum(rows)
+```
+"""
+
+
+def test_the_fences_below_an_artifact_are_its_versions() -> None:
+    (artifact,) = read_archive(ARTIFACT).artifacts
+    assert (artifact.name, artifact.type, artifact.summary) == ("count.py", "code", "")
+    assert [(each.version, each.content) for each in artifact.versions] == [
+        ("1", "def count(rows):\n    return len(rows)\n"),
+        ("2", "def count(rows):\n    return sum(rows)\n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "insights"),
+    [
+        (
+            "- I001: Rows are empty\n  at noon.\n- Batches are cheap.\n",
+            ("Rows are empty at noon.", "Batches are cheap."),
+        ),
+        ("| ID | Insight | So |\n|---|---|---|\n| I001 | Rows are empty | filter |\n", ("Rows are empty",)),
+    ],
+)
+def test_what_is_listed_as_insights_is_read_by_its_heading(text: str, insights: tuple[str, ...]) -> None:
+    assert read_archive(f"{HEAD}{OWN}## Insights\n\n{text}").insights == insights
+
+
+def test_the_insights_of_our_own_template_are_read() -> None:
+    assert read_archive(template("archive")).insights == (
+        "What was learnt that is neither a decision nor a thread.",
+    )

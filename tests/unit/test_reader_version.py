@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"25": "22aba5eb26b2f7a221bfe7acec98cba927002fc1fc18c030f23ce7d73a22ea7f"}
+READ = {"25": "73b4b1b1e4eb14c436afa4ae81014ab384afed257b711c72ef8cb6d7695f4149"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
