@@ -58,7 +58,7 @@ _WRITTEN = re.compile(r"[^\W\d_]{4}|[\u3040-\u9fff]{2}")
 _NAME_REST = 3  # words behind a stop in a name
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
-    r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
+    r"\s*(?P<open>[*_`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
 _LAST_PART = re.compile(
     r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"

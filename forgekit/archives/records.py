@@ -367,7 +367,8 @@ class Reader:
         if ":" in sep:
             counts = known or bold or (item and len(match["key"].split()) <= 4)
         else:
-            counts = known and (bold or item or sep[0] in "=\u2192" or sep == "->")
+            opens = field_named(match["key"], kind) in _LISTED_FIELDS and not match["key"][0].islower()
+            counts = known and (bold or item or sep[0] in "=\u2192" or sep == "->" or opens)
         return (match["key"], text[match.end() :]) if counts else None
 
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:

@@ -283,3 +283,15 @@ def test_the_insights_of_our_own_template_are_read() -> None:
     assert read_archive(template("archive")).insights == (
         "What was learnt that is neither a decision nor a thread.",
     )
+
+
+@pytest.mark.parametrize("page", ["### D001: Keep\n{}", "### D001: Keep\n\n{}", "- **D001: Keep**\n{}"])
+def test_fields_behind_a_dash_need_no_bullet(page: str) -> None:
+    (decision,) = read_archive(page.format("Tier \u2014 0.7\nWhy \u2014 it is cheap\n")).decisions
+    assert (decision.text, decision.tier, decision.rationale) == ("Keep", 0.7, "it is cheap")
+
+
+@pytest.mark.parametrize("mark", ["_", "__", "*", "**", "`", ""])
+def test_a_bracket_in_emphasis_behind_a_title_is_read(mark: str) -> None:
+    (decision,) = read_archive(f"### D001: Keep rows {mark}(speculative){mark}\n").decisions
+    assert (decision.text, decision.tier) == ("Keep rows", 0.1)
