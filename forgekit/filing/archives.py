@@ -9,6 +9,7 @@ order of filing does not matter.
 from __future__ import annotations
 
 import io
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from forgekit.archives.claims import key_of
 from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.read import ImportOptions, identify, is_compaction, read_archive
 from forgekit.change import subject_of
@@ -48,6 +50,8 @@ from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date, parse_instant
 
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SHOWN = 20
+_NUMBERED = re.compile(r"O[DTA]\d{3}")
+"""An id that the reader gives to a record without one."""
 _LOST = frozenset(
     {"unparsed-id", "unreadable-record", "too-many-records", "no-record", "unread-table"}
     | {"no-reference", "bad-tag", "bad-tier", "bad-time", "unknown-priority", "unknown-status", "unknown-id"}
@@ -55,7 +59,14 @@ _LOST = frozenset(
 """Problems by which a record or a field of the text is not registered."""
 _UNREAD = frozenset(
     {"unknown-label", "unread-label", "read-from-text", "damaged-yaml", "quoted-field", "families-disagree"}
-    | {"machine-block-broken", "too-long", "unclosed-fence", "unread-list", "possible-record"}
+    | {
+        "machine-block-broken",
+        "too-long",
+        "unclosed-fence",
+        "unread-list",
+        "possible-record",
+        "pasted-records",
+    }
 )
 """Problems of text that is kept and was not understood, or not taken as said."""
 _NO_RECORD = warning(
@@ -85,8 +96,12 @@ class Coverage(NamedTuple):
     @classmethod
     def of(cls, text: ArchiveText) -> Coverage:
         """Return the coverage of a text."""
-        seen = {local_id for local_id, _ in text.ids_seen}
-        return cls(len(seen & _ids(text)), len(seen), text.fields)
+        seen = {key_of(local_id) for local_id, _ in text.ids_seen}
+        records = (text.decisions, text.threads, text.artifacts) if seen else ()
+        ids = (record.local_id for some in records for record in some)
+        own = {key_of(local_id) for local_id in ids if not _NUMBERED.fullmatch(local_id)}
+        read = own | (seen & {*map(key_of, _ids(text))})
+        return cls(len(read), len(seen | own), text.fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

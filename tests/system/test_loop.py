@@ -14,7 +14,7 @@ from repositories import files, git, new_repository
 
 from forgekit import decisions, threads
 from forgekit.archives import tagged
-from forgekit.archives.read import ImportOptions
+from forgekit.archives.read import ImportOptions, read_archive
 from forgekit.archives.spans import Span
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
@@ -23,7 +23,7 @@ from forgekit.decisions import decision_search, decision_stale
 from forgekit.errors import ArchiveError, UsageError
 from forgekit.filing import review
 from forgekit.filing.archive_facts import facts
-from forgekit.filing.archives import Incoming, SyncReport, sync_compression
+from forgekit.filing.archives import Coverage, Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge
 from forgekit.insight.staleness import Ages
 from forgekit.lineage import bridge, lineage_bridge, lineage_trace
@@ -654,6 +654,12 @@ def test_what_was_read_is_counted_and_strict_refuses_what_was_not(repository: Pa
     (filed,) = sync_compression(forge, incoming).filed
     assert filed.lost
     assert filed.coverage == (1, 2, 3)
+
+
+def test_every_record_with_an_id_is_counted_however_that_is_written() -> None:
+    text = "### D001: Six\n\nBeside this D044 and T099.\n\n### D0: zero\n### D001a: letter\n"
+    text += "### \uff24\uff10\uff10\uff17\uff1a\u5168\n"
+    assert Coverage.of(read_archive(compressed("ONE_DONE", "2026-03-01", text))) == (4, 6, 1)
 
 
 def test_running_text_that_is_not_sure_enough_waits_for_review(
