@@ -16,7 +16,17 @@ from forgekit.git.program import Program
 from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
 from forgekit.insight.conventions import lives
-from forgekit.insight.project_state import called, ended_note, last_successor, since
+from forgekit.insight.project_state import (
+    all_opposed,
+    by_way_of,
+    called,
+    ended_note,
+    last_successor,
+    rivals,
+    since,
+    successors,
+    undecided,
+)
 from forgekit.insight.question import Command, about, chosen, read_question
 from forgekit.insight.staleness import IN_CONFLICT, conflict_marks
 from forgekit.merge.conflicting_edits import unsettled
@@ -368,10 +378,16 @@ def _state_decision(given: AnswerContext, found: AnswerData, decision: Decision,
     ended = since(decision, endings(given.forge, [decision]).get(decision.id))
     if ended:
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
-    successor = last_successor(given.registry, decision)
-    if successor is not None:
-        name = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
-        found.lines.append(f"- In its place now: {ended_note(successor) or name}")
+    chain = successors(given.registry, decision)
+    if chain:
+        new = chain.pop()
+        found_now = findings_of(given.forge, given.registry, {new.id}, wait_ms=0)
+        against = [*rivals(new, all_opposed(given.registry, {new.id}, found_now))]
+        now = f"{short_id(Kind.DECISION, new.id)}: {quote(new.decision)}"
+        line = f"In its place now: {ended_note(new) or now}{by_way_of(chain)}"
+        if against:
+            line = f"{undecided(new, *against).capitalize()} (`forgekit conflict list`)"
+        found.lines.append(f"- {line}")
 
 
 def _alternatives(given: AnswerContext, subject: str) -> AnswerData:

@@ -19,12 +19,14 @@ from forgekit.insight.project_state import (
     CrossProject,
     Overtaken,
     ProjectState,
+    by_way_of,
     called,
     cross_project,
     ended_note,
     project_state,
     since,
     titles,
+    undecided,
 )
 from forgekit.insight.staleness import scope_mark, scopes
 from forgekit.insight.views import Derived
@@ -372,13 +374,12 @@ def _overtaken(forge: Forge, state: ProjectState) -> BlockPart:
             )
         how, now = since(entity, ended.get(entity.id)), ""
         if item.successor is not None and item.rivals:
-            names = " and ".join(_name(d) for d in (item.successor, *item.rivals))
-            now = f"; nothing is in its place until a person has chosen between {names} (see Conflicts)"
+            now = f"; {undecided(item.successor, *item.rivals)} (see Conflicts)"
         elif item.successor is not None:
-            name = f"{_name(item.successor)} (tier {item.successor.tier_words})"
-            now = (
-                f"; in its place: {ended_note(item.successor) or f'{name} “{text(item.successor.decision)}”'}"
-            )
+            new = item.successor
+            name = f"{_name(new)} (tier {new.tier_words}) “{text(new.decision)}”"
+            way = by_way_of(item.between)
+            now = f"; in its place: {ended_note(new) or name}{way if width > len(way) else ''}"
         was = f"- {called(item.local_id, entity)}: “{text(entity.decision)}” is {state_word}"
         return f"{was}{how if width > len(how) else ''}{now}"
 

@@ -27,7 +27,7 @@ from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import ActiveDecision, OpenThread, Registry
 from forgekit.model.settings import Settings
-from forgekit.text.blocks import quote
+from forgekit.text.blocks import brief, quote
 from forgekit.text.words import needed, words
 from forgekit.times import Instant, format_date
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _COMMON = 100  # decisions of other projects up to which a word that they share is a sign
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Overtaken:
     """A record that an archive shows otherwise than the registry.
 
@@ -45,12 +45,14 @@ class Overtaken:
         local_id: what the archive calls it.
         entity: as the registry has it.
         successor: what came in a decision's place last; it may have ended as well.
+        between: what came in its place before, oldest first.
         rivals: what the successor is in conflict with, so that neither is carried.
     """
 
     local_id: str
     entity: Decision | Thread
     successor: Decision | None = None
+    between: tuple[Decision, ...] = ()
     rivals: tuple[Decision, ...] = ()
 
 
@@ -141,7 +143,7 @@ def project_state(
     )
     decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale_by(settings, registry, now, project=project)
-    opposed = list(_opposed(registry, set(mine), findings))
+    opposed = list(all_opposed(registry, set(mine), findings))
     return ProjectState(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
@@ -187,20 +189,41 @@ def _overtaken(
             continue
         shown = shown_as.status if isinstance(shown_as, (Decision, Thread)) else None
         if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
-            successor = last_successor(registry, found) if isinstance(found, Decision) else None
-            pairs = [item.present for item in opposed if item.yields is None and successor in item.present]
-            rivals = tuple(side for pair in pairs for side in pair if side != successor)
-            yield Overtaken(local_id=local_id, entity=found, successor=successor, rivals=rivals)
+            chain = successors(registry, found) if isinstance(found, Decision) else []
+            last = chain.pop() if chain else None
+            against = tuple(rivals(last, opposed)) if last else ()
+            yield Overtaken(local_id, found, last, tuple(chain), against)
+
+
+def successors(registry: Registry, decision: Decision) -> list[Decision]:
+    """Return what came in a decision's place, oldest first; the last one may have ended."""
+    chain = [decision]
+    while isinstance(new := registry.get(chain[-1].superseded_by), Decision) and new not in chain:
+        chain.append(new)
+    return chain[1:]
 
 
 def last_successor(registry: Registry, decision: Decision) -> Decision | None:
-    """Return what came in a decision's place last, through any number of revisions; it may have ended."""
-    seen = {decision.id}
-    successor = registry.get(decision.superseded_by)
-    while isinstance(successor, Decision) and successor.superseded_by and successor.id not in seen:
-        seen.add(successor.id)
-        successor = registry.get(successor.superseded_by)
-    return successor if isinstance(successor, Decision) else None
+    """Return what came in a decision's place last; it may have ended."""
+    return next(reversed(successors(registry, decision)), None)
+
+
+def rivals(decision: Decision, opposed: Iterable[ListedConflict]) -> Iterable[Decision]:
+    """Yield what a decision excludes, where a person must choose."""
+    pairs = (item.present for item in opposed if item.yields is None and decision in item.present)
+    yield from (side for pair in pairs for side in pair if side != decision)
+
+
+def undecided(*sides: Decision) -> str:
+    """Say that a person must choose what is in a decision's place."""
+    names = " and ".join(short_id(Kind.DECISION, side.id) for side in sides)
+    return f"nothing is in its place until a person has chosen between {names}"
+
+
+def by_way_of(between: Iterable[Decision]) -> str:
+    """Name what was in a decision's place for a time; "" for nothing."""
+    names = " and ".join(f"{short_id(Kind.DECISION, d.id)} “{quote(brief(d.decision, 60))}”" for d in between)
+    return f", by way of {names}" if names else ""
 
 
 def ended_note(successor: Decision) -> str:
@@ -221,7 +244,8 @@ def since(decision: Decision, at: Instant | None) -> str:
     return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
-def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[ListedConflict]:
+def all_opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[ListedConflict]:
+    """Yield the open verdicts and findings that a side of `mine` is in."""
     for conflict in open_conflicts(registry):
         a, b = (registry.find(Decision, side) for side in conflict.sides)
         if a is not None and b is not None and mine & {a.id, b.id}:

@@ -20,6 +20,7 @@ from forgekit.forge import Forge
 from forgekit.ids import pair_id
 from forgekit.model.entities import Conflict, Decision, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
+from forgekit.text.blocks import brief
 from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
 from forgekit.upkeep.export import export
@@ -75,6 +76,18 @@ def test_a_decision_that_ended_stands_in_no_place(filed: Forge) -> None:
     assert isinstance(overtaken, list)
     assert [o["superseded_by"] for o in overtaken if o["local_id"] == "D002"] == [None]
     assert f"- In its place now: {nothing}" in told(ask(filed, f"Why did we decide {OLD}?"))
+
+
+def test_a_decision_that_was_revised_twice_names_what_came_between(filed: Forge) -> None:
+    old, new = decision(filed, OLD), decision(filed, NEW)
+    last = decisions.revise(filed, new.id, "A skill counts as mastered after ten correct answers").entity
+    assert isinstance(last, Decision)
+    way = f"by way of {short(new)} “{brief(NEW, 60)}”"
+    block = prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN")
+    line = f"- D002 {short(old)}: “{OLD}” is REVISED; in its place: "
+    assert f"{line}{short(last)} (tier 0.8) “{last.decision}”, {way}" in block.text.splitlines()
+    answer = told(ask(filed, f"Why did we decide {OLD}?"))
+    assert f"- In its place now: {short(last)}: {last.decision}, {way}" in answer
 
 
 def test_blocks_count_as_stale_what_the_settings_say(filed: Forge) -> None:

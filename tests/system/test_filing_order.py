@@ -13,6 +13,7 @@ from fake_judge import FakeJudge, give
 from repositories import files, git, new_repository
 
 from forgekit.archives.read import ImportOptions
+from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_continuation
 from forgekit.conflict.pairs import Findings
 from forgekit.filing.archives import Incoming, sync_compression
@@ -143,3 +144,6 @@ def test_two_revisions_of_one_decision_are_shown_and_none_is_in_its_place(tmp_pa
     assert b in changed
     assert "Do not carry either side of these forward until a person has chosen." in block
     assert "Use a queue as the store" not in block.partition("### Decisions In Force")[2]
+    undecided = changed.partition("; ")[2].removesuffix(" (see Conflicts)")
+    answer = ask(forge, "Why did we use files as the store?").text.splitlines()
+    assert f"- N{undecided[1:]} (`forgekit conflict list`)" in answer
