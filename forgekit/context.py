@@ -25,13 +25,15 @@ from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import local_state
 
 HITS, NOTES = 12, 40
-"""Entities of one kind, and notes, that a context of the usual budget considers."""
-_WIDEST = 20
-"""How many times as many a larger budget considers at most."""
+"""Entities of one kind, and notes, of a stage: the next ones follow when all of these are shown at length."""
+_STAGES, _WIDEST = 1, 20
+"""Stages beyond those that the usual budget fills, and how many times that budget is looked for at most."""
 _WORTH = {Fidelity.FULL: 0.2, Fidelity.HIGH: 0.1, Fidelity.SUMMARY: 0.0, Fidelity.SKELETON: -0.1}
 _RECENT, _FADES_DAYS = 0.1, 90
 TEXT_LIMIT = 4_000
 """Characters of a note's text that are shown at most: one long note must not take all the room."""
+_CUTS = (TEXT_LIMIT, TEXT_LIMIT // 2, TEXT_LIMIT // 4)
+"""Characters at which a longer text is cut where there is less room."""
 _TOPICS_FIRST = 2 * NAMED_SCORE
 """The score of topics: only decisions and threads that bear on the query are filled before them."""
 _NOTHING = "Nothing on record bears on this."
@@ -75,17 +77,17 @@ def load(
     everywhere = cross_project or own is None
 
     room = budget if budget is not None else forge.settings.budget
-    wider = min(max(room // forge.settings.budget, 1), _WIDEST)
+    stages = min(max(room // forge.settings.budget, 1), _WIDEST) + _STAGES
     answers: list[SearchResult] = []
-    found: dict[Kind, int] = {}
+    open_ended: set[Kind] = set()
     where = None if everywhere else own
 
     def find(kind: Kind, status: str | None, most: int = HITS) -> list[Scored]:
-        most *= wider
-        answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * most)
+        limit = most * stages
+        answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=limit)
         answers.append(answer)
-        found[kind] = len(answer.hits)
-        return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)[:most]
+        open_ended.update([kind] if len(answer.hits) == limit else [])
+        return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)
 
     decisions = find(Kind.DECISION, "active") if include_decisions else []
     threads = find(Kind.THREAD, None) if include_threads else []
@@ -95,8 +97,9 @@ def load(
     conventions = [rule for rule in rules if rule.bears_on(query)]
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
 
-    def part(kind: Kind, rows: Sequence[BlockRow]) -> BlockPart:
-        return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(found.get(kind, 0), len(rows)))
+    def part(kind: Kind, rows: Sequence[BlockRow], most: int = HITS) -> BlockPart:
+        staged = [row._replace(stage=place // most) for place, row in enumerate(rows)]
+        return BlockPart(f"{kind.value.title()}s", staged, len(rows), is_open=kind in open_ended)
 
     listed = _topics(topics, notes)
     parts = [
@@ -104,7 +107,7 @@ def load(
         part(Kind.DECISION, _decisions(forge, registry, query, decisions)),
         part(Kind.THREAD, _threads(registry, query, threads)),
         BlockPart(title="Conventions", rows=_conventions(conventions), total=len(conventions)),
-        part(Kind.NOTE, _notes(forge, registry, notes, topics)),
+        part(Kind.NOTE, _notes(forge, registry, notes, topics), NOTES),
         part(Kind.CONVERSATION, _conversations(registry, conversations)),
     ]
     beginning = NOTICE if any(each.rows for each in parts) else _NOTHING
@@ -112,7 +115,11 @@ def load(
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
     views = [
-        [derived.view(entity) for scored in hits if (entity := registry.get(scored.hit.id)) is not None]
+        [
+            derived.view(entity)
+            for one in hits
+            if one.hit.short in laid.text and (entity := registry.get(one.hit.id)) is not None
+        ]
         for hits in (decisions, threads, conversations, notes, conventions)
     ]
     data: dict[str, object] = {
@@ -169,7 +176,7 @@ def _topics(topics: Iterable[Topic], notes: Iterable[Scored]) -> list[BlockRow]:
 def _notes(
     forge: Forge, registry: Registry, hits: Iterable[Scored], topics: Iterable[Topic]
 ) -> list[BlockRow]:
-    """Return the rows of notes, each in as many words as its fidelity allows."""
+    """Return the rows of notes in the order of hits, each in as many words as its fidelity allows."""
     found = [(one.score, note) for one in hits if isinstance(note := registry.get(one.hit.id), Note)]
     of_note, now = topics_of(topics), forge.now()
     shown = tiers((note for _, note in found), of_note, now, local_state.opened(forge.root))
@@ -179,7 +186,7 @@ def _notes(
         words = note_renditions(note, shown[note.id], theme(note, of_note.get(note.id, ())))
         rank = score + _WORTH[shown[note.id]] + fresh
         rows.append(BlockRow(words, score=rank, worth=max(rank, 0.0), tier=shown[note.id].value))
-    return sorted(rows, key=lambda row: -row.score)
+    return rows
 
 
 def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
@@ -188,16 +195,15 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     mark = f" [{quote(brief(about, 30))}]" if about else ""
     skeleton = f"{name}{mark}"
     body = note.text.removeprefix(f"# {note.title}\n")
-    essence = quote(note.essence or "") if has_essence(note) else quote(brief(body, ESSENCE_LIMIT))
-    summary = f"{skeleton}: {essence}"
-    if len(body) > TEXT_LIMIT:
-        body = f"{body[:TEXT_LIMIT].rpartition(' ')[0]} …"
-    words = {
-        Fidelity.SKELETON: (skeleton,),
-        Fidelity.SUMMARY: (summary, skeleton),
-        Fidelity.HIGH: (f"{skeleton}: {quote(body)}", summary, skeleton),
-        Fidelity.FULL: (f"{name}: {quote(body)}", summary, skeleton),
-    }[tier]
+    if tier is Fidelity.SKELETON:
+        return (skeleton,)
+    essence = (has_essence(note) and note.essence) or brief(body, ESSENCE_LIMIT)
+    summary = f"{skeleton}: {quote(essence)}"
+    texts = [f"{body[:most].rpartition(' ')[0]} …" for most in _CUTS if len(body) > most]
+    texts = [body, *texts] if len(body) <= TEXT_LIMIT else texts
+    head = name if tier is Fidelity.FULL else skeleton
+    longer = () if tier is Fidelity.SUMMARY else (f"{head}: {quote(text)}" for text in texts)
+    words = (*longer, summary, skeleton)
     kept = [text for at, text in enumerate(words) if all(len(text) > len(more) for more in words[at + 1 :])]
     return tuple(kept)
 

@@ -1,9 +1,10 @@
 """One allocator for every block that forgekit prints: which items a budget holds, and in what words.
 
 Laws, each a property test: the block never costs more than the budget; a larger budget never drops an item
-and never shortens one; every item is shown in its shortest words before any is shown in longer ones; an
-item that does not fit keeps no later item out that costs less. What is shown first and what is shown at
-length first are two orders: a topic must be there, but its digest has to bear on the question.
+and never shortens one; every item of a stage is shown in its shortest words before any is shown in longer
+ones. So an item that does not fit ends the list: a later one that costs less would have to leave again when
+the budget grows. What is shown first and what is shown at length first are two orders: a topic must be there,
+but its digest has to bear on the question.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ MORE = "`--budget` shows more"
 
 
 def allocate(
-    costs: Sequence[Sequence[int]], budget: int, required: frozenset[int], worth: Sequence[float] = ()
+    costs: Sequence[Sequence[int]],
+    budget: int,
+    required: frozenset[int],
+    worth: Sequence[float] = (),
+    stages: Sequence[int] = (),
 ) -> list[int | None]:
-    """Choose a rendition for each item.
-
-    Where not all fit, each shortest rendition is charged at the price of the dearest one up to it: so an item
-    that comes later never fits where an earlier one did not, and what a budget holds is a part of what a
-    larger one holds.
+    """Choose a rendition for each item: by steps in an order that no budget changes, up to one too dear.
 
     Args:
         costs: of each item, the most important first, what its renditions cost, from long to short.
@@ -33,33 +34,22 @@ def allocate(
         required: items that are shown in any case.
         worth: of each item, the greatest is shown at more length first, and one below zero after all others;
             else as they come.
+        stages: of each item; those of a stage come after all of the stages before are shown at length.
 
     Returns for each item the index of its rendition, None where it is left out.
     """
-    shortest = [len(some) - 1 for some in costs]
-    wanted = [index for index in range(len(costs)) if index not in required]
-    left = budget - sum(some[-1] for some in costs)
     room = budget - sum(costs[index][-1] for index in required)
-    if left < 0:
-        kept, price = set(required), 0
-        for index in wanted:
-            price = max(price, costs[index][-1])
-            room -= price
-            if room < 0:
-                break
-            kept.add(index)
-        return [at if index in kept else None for index, at in enumerate(shortest)]
-    chosen: list[int | None] = [*shortest]
-    worth = worth or [0.0] * len(costs)
-    longer = sorted(
-        (worth[index] < 0, back, -worth[index], index)
-        for index, at in enumerate(shortest)
-        for back in range(1, at + 1)
+    chosen = [len(some) - 1 if index in required else None for index, some in enumerate(costs)]
+    worth, stages = worth or [0.0] * len(costs), stages or [0] * len(costs)
+    steps = sorted(
+        (back > 0 and worth[index] < 0, stages[index], back, -worth[index] if back else 0.0, index)
+        for index, some in enumerate(costs)
+        for back in range(index in required, len(some))
     )
-    for _, back, _, index in longer:
-        at = shortest[index] - back
-        left -= costs[index][at] - costs[index][at + 1]
-        if left < 0:
+    for _, _, back, _, index in steps:
+        at = len(costs[index]) - 1 - back
+        room -= costs[index][at] - (costs[index][at + 1] if back else 0)
+        if room < 0:
             break
         chosen[index] = at
     return chosen
@@ -75,6 +65,7 @@ class BlockRow(NamedTuple):
         score: among sections of one rank, rows with a greater one are filled first.
         worth: as of `allocate`.
         tier: how much of it may be shown; "" where that is always all.
+        stage: as of `allocate`.
     """
 
     renditions: tuple[str, ...]
@@ -83,6 +74,7 @@ class BlockRow(NamedTuple):
     score: float = 0.0
     worth: float = 0.0
     tier: str = ""
+    stage: int = 0
 
 
 class Placed(NamedTuple):
@@ -109,6 +101,7 @@ class BlockPart(NamedTuple):
         total: how many there are.
         head: lines before the rows, such as a table's header.
         rank: the lowest is filled first.
+        is_open: whether there may be more than `total`.
     """
 
     title: str
@@ -116,6 +109,12 @@ class BlockPart(NamedTuple):
     total: int
     head: str = ""
     rank: int = 0
+    is_open: bool = False
+
+    @property
+    def of(self) -> str:
+        """How many there are, in words."""
+        return f"{self.total:,}{'+' if self.is_open else ''}"
 
 
 class Laid(NamedTuple):
@@ -168,7 +167,7 @@ def lay_out(
     """
     ranked = sorted(range(len(parts)), key=lambda index: parts[index].rank)
     order = [(index, row) for index in ranked for row in parts[index].rows]
-    order.sort(key=lambda item: (parts[item[0]].rank, -item[1].score))
+    order.sort(key=lambda item: (parts[item[0]].rank, item[1].stage, -item[1].score))
     costs = [[cost(f"{text}\n{row.beside}") + 1 for text in row.renditions] for _, row in order]
     first = (next((at for at, (index, _) in enumerate(order) if index == part), None) for part in ranked)
     required = frozenset(at for at in first if at is not None)
@@ -180,7 +179,8 @@ def lay_out(
         raise UsageError(
             f"{budget} tokens do not hold the first rows of the block; ask for --budget {least} or more"
         )
-    chosen = allocate(costs, budget - frame, required, [row.worth for _, row in order])
+    worth, stages = [row.worth for _, row in order], [row.stage for _, row in order]
+    chosen = allocate(costs, budget - frame, required, worth, stages)
     shown: list[list[tuple[str, str]]] = [[] for _ in parts]
     for (index, row), at in zip(order, chosen, strict=True):
         if at is not None:
@@ -204,18 +204,22 @@ def lay_out(
 
 def _left_out(missing: Iterable[tuple[BlockPart, int]], more: str) -> str:
     """Return one line that counts the rows of each section that are not shown; "" where all are."""
-    parts = [f"{number:,} of {part.total:,} in {part.title}" for part, number in missing if number]
+    parts = [
+        f"{number:,}{'+' if part.is_open else ''} of {part.of} in {part.title}"
+        for part, number in missing
+        if number
+    ]
     return f"Left out: {', '.join(parts)}; {more}." if parts else ""
 
 
 def _frame(part: BlockPart) -> list[str]:
     """Return the lines of a section besides its rows, in their longest form."""
     groups = [f"\n{group}\n" for group, _ in groupby(row.group for row in part.rows) if group]
-    return [f"### {part.title} ({part.total:,} of {part.total:,})\n\n", f"{part.head}\n\n", *groups]
+    return [f"### {part.title} ({part.total:,} of {part.of})\n\n", f"{part.head}\n\n", *groups]
 
 
 def _section(part: BlockPart, shown: Sequence[tuple[str, str]]) -> str:
-    of = f" of {part.total:,}" if len(shown) < part.total else ""
+    of = f" of {part.of}" if len(shown) < part.total or part.is_open else ""
     blocks = [f"### {part.title} ({len(shown):,}{of})"]
     head = f"{part.head}\n" if part.head else ""
     for group, rows in groupby(shown, key=lambda row: row[0]):

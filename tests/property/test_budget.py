@@ -23,14 +23,17 @@ def least(items: list[list[int]], required: frozenset[int]) -> int:
     return sum(items[index][-1] for index in required)
 
 
-@given(PLANS, st.integers(0, 300), st.integers(0, 60), st.lists(st.integers(-1, 2), min_size=12, max_size=12))
+NUMBERS = st.lists(st.integers(-1, 2), min_size=12, max_size=12)
+
+
+@given(PLANS, st.integers(0, 300), st.integers(0, 60), NUMBERS, NUMBERS)
 def test_a_larger_budget_drops_and_shortens_nothing_and_no_budget_is_exceeded(
-    plan: tuple[list[list[int]], frozenset[int]], room: int, more: int, worth: list[int]
+    plan: tuple[list[list[int]], frozenset[int]], room: int, more: int, worth: list[int], stages: list[int]
 ) -> None:
     items, required = plan
     budget = least(items, required) + room
-    small, large = (allocate(items, size, required, worth) for size in (budget, budget + more))
-    assert small == allocate(items, budget, required, worth)
+    small, large = (allocate(items, size, required, worth, stages) for size in (budget, budget + more))
+    assert small == allocate(items, budget, required, worth, stages)
     for costs, before, after in zip(items, small, large, strict=True):
         assert before is None or (after is not None and costs[after] >= costs[before])
     assert sum(costs[at] for costs, at in zip(items, small, strict=True) if at is not None) <= budget
@@ -50,24 +53,28 @@ def test_every_item_is_shown_shortly_before_any_is_shown_at_length_and_in_order(
 
 
 @given(PLANS, st.integers(0, 300))
-def test_what_does_not_fit_keeps_nothing_smaller_out(
+def test_items_are_shown_up_to_the_first_that_does_not_fit(
     plan: tuple[list[list[int]], frozenset[int]], room: int
 ) -> None:
     items, required = plan
     chosen = allocate(items, least(items, required) + room, required)
-    price = max((costs[-1] for index, costs in enumerate(items) if index not in required), default=0)
-    shown = sum(at is not None for index, at in enumerate(chosen) if index not in required)
     if None in chosen:
-        assert room - shown * price < price
+        end = chosen.index(None)
+        spent = sum(costs[-1] for index, costs in enumerate(items[: end + 1]) if index not in required)
+        assert spent > room
+        assert all(index in required for index, at in enumerate(chosen) if index > end and at is not None)
 
 
-@given(ITEMS, st.integers(0, 300))
-def test_items_are_shown_as_long_as_their_own_costs_and_those_of_earlier_ones_allow(
-    items: list[list[int]], room: int
-) -> None:
-    shown = sum(at is not None for at in allocate(items, room, frozenset()))
-    dearest = max((costs[-1] for costs in items[: shown + 1]), default=0)
-    assert shown == len(items) or (shown + 1) * dearest > room, "a dear item at the end costs no earlier one"
+def test_a_smaller_item_does_not_pass_one_that_a_larger_budget_would_show_in_its_place() -> None:
+    assert allocate([[10], [2]], 5, frozenset()) == [None, None]
+    assert allocate([[10], [2]], 10, frozenset()) == [0, None]
+    assert allocate([[3], [10], [2]], 13, frozenset()) == [0, 0, None]
+
+
+def test_a_later_stage_begins_when_all_before_is_shown_at_length() -> None:
+    items, stages = [[9, 1], [9, 1], [9, 1]], [0, 0, 1]
+    found = [allocate(items, budget, frozenset(), stages=stages) for budget in (17, 18, 19, 26, 27)]
+    assert found == [[0, 1, None], [0, 0, None], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
 
 
 def test_the_worthiest_are_shown_at_length_first_and_what_waits_comes_last() -> None:

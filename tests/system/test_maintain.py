@@ -298,6 +298,27 @@ def test_what_bears_on_a_query_is_shown_at_length_before_digests_that_do_not(
     assert "Left out: 1 of 7 in Notes; `--budget` shows more." in few.text
 
 
+def test_a_larger_context_drops_and_shortens_nothing_and_counts_what_it_knows(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "NOTES", 2)
+    settings = forge.root / "forgekit.toml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(text.replace("budget = 4000", "budget = 250"), encoding="utf-8")
+    forge = replace(Forge.open(forge.root), now=forge.now)
+    for day in (1, 2):
+        notes.add(forge, f"# Queue of {day}\n\nThe queue waits.\n\n" + f"Letter {day}. " * 400)
+    assert "Notes (4 of 4+)" in context.load(forge, "queue worker", budget=499).text
+    shown: dict[str, int] = {}
+    for budget in range(200, 6_000, 50):
+        found = context.load(forge, "queue worker", budget=budget)
+        now = {each.text.split()[1]: each.rendition for each in found.placed}
+        assert all((at := now.get(name)) is not None and at <= before for name, before in shown.items())
+        shown = {name: at for name, at in now.items() if at is not None}
+        assert len(found.data["notes"]) == found.text.count("\n- nte_")  # type: ignore[arg-type]
+    assert set(shown.values()) == {0}
+
+
 def test_a_small_context_has_the_decisions_that_bear_on_the_query_before_topics(forge: Forge) -> None:
     maintain(forge)
     note_threads(forge, action="apply")
