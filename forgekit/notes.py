@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,16 +89,17 @@ def add(
     """Keep a note; one of the same source gets the new text.
 
     Args:
-        text: Markdown; secrets in it are redacted, and front matter is read as of an ingested file.
+        text: Markdown; front matter is read as of an ingested file.
         title: one line, else that of the front matter, the first heading, or the first words.
         project: its name, else the default or only one.
         tags: words, beside the `#tags` of the text.
         at: when it was written, in ms since 1970, else the time in the front matter, else now.
         source: names what the note is made of again and again.
 
-    Raises UsageError for a note without words, RuleError for a title that is too long.
+    Raises UsageError for a note without words, RuleError for a title that is too long, SecretError for a
+    secret.
     """
-    head, below = _head(text)
+    head, below = _head(text, str)
     body = _worded(below)
     found = brief(head.title or title_of(body), STATEMENT_LIMIT)
     line = typed(title, "the text") if title is not None else found
@@ -135,7 +136,8 @@ def edit(
     Args:
         tags: in place of the old ones.
 
-    Raises UsageError for a text or a title without words, RuleError for a title that is too long.
+    Raises UsageError for a text or a title without words, RuleError for a title that is too long, SecretError
+    for a secret.
     """
     key = forge.resolve(name, Kind.NOTE)
     line = None if title is None else typed(title, "--content")
@@ -237,16 +239,14 @@ def ingest_folder(
 
 def _worded(text: str) -> str:
     """Return a typed text as a note keeps it; raise UsageError where there is no word in it."""
-    body, _ = kept_text(text)
+    body = escaped(_plain(text))
     if not any(map(str.isalnum, body)):
         raise UsageError("the note holds no word")
     return body
 
 
-def kept_text(text: str) -> tuple[str, list[str]]:
-    """Return a text as a note keeps it, without secrets, and the rules that found them."""
-    found = redact(_TERMINAL.sub("", clean(text)).strip("\n"))
-    return escaped(found.text), [finding.rule for finding in found.findings]
+def _plain(text: str) -> str:
+    return _TERMINAL.sub("", clean(text)).strip("\n")
 
 
 def title_of(body: str, otherwise: str = "") -> str:
@@ -388,8 +388,15 @@ def _from_file(
     """
     if existing is not None and existing.source_hash == file.digest:
         return existing, [], ()
-    head, text = _head(file.text)
-    body, secrets = kept_text(text)
+    secrets: list[str] = []
+
+    def scrub(text: str) -> str:
+        found = redact(text)
+        secrets.extend(finding.rule for finding in found.findings)
+        return found.text
+
+    head, text = _head(file.text, scrub)
+    body = escaped(scrub(_plain(text)))
     stem = Path(file.source).stem
     line = brief(head.title or title_of(body, stem), STATEMENT_LIMIT)
     if existing is not None:
@@ -437,8 +444,8 @@ class _Head:
         return {_FRONT_MATTER: self.others} if self.others else {}
 
 
-def _head(text: str) -> tuple[_Head, str]:
-    """Return a text's front matter, and the text below it."""
+def _head(text: str, scrub: Callable[[str], str]) -> tuple[_Head, str]:
+    """Return a text's front matter, each value scrubbed, and the text below it."""
     unread: list[frontmatter.Unread] = []
     try:
         fields, _, below = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)
@@ -455,20 +462,20 @@ def _head(text: str) -> tuple[_Head, str]:
     times = {name: at for name in (*_WHEN, *_CHANGED) if (at := _moment(plain.get(name)))}
     why = "is no date such as 2026-03-04"
     unread += [
-        frontmatter.Unread(name, "", f"{brief(redact(one_line(str(plain[name]))).text, 40)!r} {why}")
+        frontmatter.Unread(name, "", f"{brief(scrub(one_line(str(plain[name]))), 40)!r} {why}")
         for name in (*_WHEN, *_CHANGED)
         if plain.get(name) and name not in times
     ]
     read = {"title", *_TAGGED, *times}
-    others = {name: _redacted(value) for name, value in fields.items() if name.lower() not in read}
-    others |= {each.key: redact(one_line(each.text)).text for each in unread if each.key not in fields}
+    others = {name: _scrubbed(value, scrub) for name, value in fields.items() if name.lower() not in read}
+    others |= {each.key: scrub(one_line(each.text)) for each in unread if each.key not in fields}
     return _Head(
-        title=redact(one_line(title)).text if isinstance(title, str) else "",
+        title=scrub(one_line(title)) if isinstance(title, str) else "",
         tags=tuple(one_line(str(tag)).lstrip("#") for tag in listed),
         at=next((times[name] for name in _WHEN if name in times), None),
         updated=next((times[name] for name in _CHANGED if name in times), None),
         others=others,
-        unread=tuple(f"{redact(one_line(each.key)).text}: {each.why}" for each in unread),
+        unread=tuple(f"{scrub(one_line(each.key))}: {each.why}" for each in unread),
     ), below
 
 
@@ -482,11 +489,11 @@ def _moment(value: object) -> Instant | None:
     return _instant(_DOTTED.sub(lambda m: f"{m['y']}-{m['m']:0>2}-{m['d']:0>2}", text))
 
 
-def _redacted(value: object) -> object:
-    """Return a value of front matter without secrets."""
+def _scrubbed(value: object, scrub: Callable[[str], str]) -> object:
+    """Return a value of front matter, each text of it scrubbed."""
     if isinstance(value, Mapping):
-        return {str(key): _redacted(each) for key, each in value.items()}
-    return [_redacted(each) for each in value] if isinstance(value, list) else redact(str(value)).text
+        return {str(key): _scrubbed(each, scrub) for key, each in value.items()}
+    return [_scrubbed(each, scrub) for each in value] if isinstance(value, list) else scrub(str(value))
 
 
 def _with_edits(forge: Forge, existing: Note, read: Note, problems: list[Problem]) -> Note:

@@ -550,7 +550,7 @@ OPERATIONS: tuple[Operation, ...] = (
         *_reading("archive"),
         _FILE_ARCHIVES._replace(name="archive new", examples=("forgekit archive new archive.md",)),
         *_reading("note"),
-        _writing("note add", "Keep a note; secrets are redacted.", "forgekit.notes:add",
+        _writing("note add", "Keep a note.", "forgekit.notes:add",
             (Argument("file", Type.PATH, "Markdown; `-` reads standard input.", metavar="[FILE|-]",
                     positional=True), _TITLE._replace(help="Its title (default: its first heading or line)."),
                 _PROJECT, _TAGS, _AT),

@@ -406,11 +406,12 @@ def daily(
     Raises NotFoundError for a project that is not known.
     """
     from forgekit.notes import add
+    from forgekit.text.secrets import redact
 
     at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
     registry = forge.registry()
     only = forge.known_project(project, registry).project_name if project is not None else None
-    text = _summary(forge, registry, at, only)
+    text = redact(_summary(forge, registry, at, only)).text  # a person may have allowed one once
     if not text:
         return None
     owner, day = only or forge.project(None, registry, required=False) or UNSORTED, format_date(at)

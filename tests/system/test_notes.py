@@ -14,12 +14,14 @@ from repositories import git
 
 from forgekit import notes, projects
 from forgekit.checks import CheckInput, unresolved_edits
-from forgekit.errors import NotFoundError, UsageError
+from forgekit.errors import NotFoundError, SecretError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.model.entities import Note, entity_path
 from forgekit.search import search
 from forgekit.store import Change, Outcome
+from forgekit.text.secrets import find
 from forgekit.times import UNKNOWN, Instant, format_date, parse_instant
+from forgekit.upkeep.maintain import daily
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 TOKEN = "ghp_" + "a8Kz2LmN0pQ4rT6vX8yB1dF3gH5jW7sC9eUo"
@@ -39,19 +41,45 @@ def vault(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_a_note_is_kept_whole_but_for_its_secrets_and_found(forge: Forge) -> None:
-    text = f"# Queue of payments\n\nRetries are safe with keys. #storage\n\n## Token\n\n{TOKEN}\n<<<<<<< x"
+def test_a_note_is_kept_whole_and_found(forge: Forge) -> None:
+    text = "# Queue of payments\n\nRetries are safe with keys. #storage\n\n<<<<<<< x"
     note = notes.add(forge, text, tags=["ops"]).entity
     assert isinstance(note, Note)
     assert (note.title, note.tags, note.created_at) == ("Queue of payments", ("ops", "storage"), NOW)
-    assert TOKEN not in note.body
-    assert "[redacted: github-token" in note.body
     assert note.body.endswith("\\<<<<<<< x")
     assert search(forge, "safe retries").ids == [note.id]
     again = notes.add(forge, text, tags=["ops"])
     assert (again.entity, again.outcome.commit) == (note, None)
     with pytest.raises(UsageError, match="the note holds no word"):
         notes.add(forge, " \n--\n")
+
+
+@pytest.mark.parametrize("text", ["Use {}", "---\ntitle: {}\n---\nNow", "---\nkey: {}\n---\nNow"])
+def test_a_typed_note_with_a_secret_is_refused_unless_it_is_allowed(forge: Forge, text: str) -> None:
+    text = text.format(TOKEN)
+    (found,) = find(text)
+    kept = notes.add(forge, "Use the token").entity
+    refusal = rf"this looks like a secret \(github-token {found.fingerprint}\), and nothing was written;"
+    with pytest.raises(SecretError, match=refusal):
+        notes.add(forge, text)
+    with pytest.raises(SecretError, match=refusal):
+        notes.edit(forge, kept.id, content=text)
+    assert forge.registry().notes == [kept]
+    allowed = replace(forge, allow=frozenset({found.fingerprint}))
+    note = notes.add(allowed, text).entity
+    assert isinstance(note, Note)
+    assert TOKEN in f"{note.title} {note.body} {note.extra}"
+    day = daily(allowed)
+    assert day is not None
+    assert isinstance(day.entity, Note)
+    assert TOKEN not in day.entity.body
+
+
+def test_a_folder_is_ingested_without_secrets_and_they_are_counted(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(tmp_path / "v", one=f"---\nkey: {TOKEN}\n---\nNow {TOKEN}", two="Words.")
+    report = notes.ingest_folder(forge, folder)
+    assert (report.redacted, report.secret) == ({"github-token": 2}, ("v/one.md",))
+    assert not any(TOKEN in f"{note.body} {note.extra}" for note in forge.registry().notes)
 
 
 def test_an_edited_note_keeps_its_id_and_says_when_its_text_changed(forge: Forge) -> None:
