@@ -292,6 +292,13 @@ def maintain(call: Call) -> int:
         console.info(f"maintain: {made}{failed}: {commits}")
         for title in found.unmade[:_NAMED]:
             console.info(f"no essence could be made of {console.one_line(title)!r}")
+        for why, number in found.failures.items():
+            console.info(f"{number:,} failed: {console.one_line(why)}")
+        if found.unmade:
+            console.info(
+                "the next `forgekit maintain` tries them again; forgekit.toml names the model (`judge_url`, "
+                '`judge_model`), and `essences = "trained"` does without one'
+            )
         suggestions(found)
     return int(bool(found.unmade))
 

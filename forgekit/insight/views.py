@@ -542,6 +542,7 @@ def maintained(found: Any, *, dry_run: bool) -> Json:
     return {
         **_of(found, "due essences digests unmade applied commits"),
         "failed": len(found.unmade),
+        "failures": dict(found.failures),
         "dry_run": dry_run,
         "tiers": dict(found.tiers),
         "missing": found.missing or None,

@@ -64,6 +64,7 @@ class Chat:
     Attributes:
         asked: questions so far.
         failed: how many had no usable answer, by the reason.
+        why: the last reason.
     """
 
     def __init__(self, *, url: str, model: str, seconds: float, key: str | None = None) -> None:
@@ -74,7 +75,7 @@ class Chat:
         self._key = key
         self._all, self._until = inf, inf
         self._silent = 0  # requests without an answer since the last one that had one
-        self._why = ""
+        self.why = ""
         self.asked = 0
         self.failed = Counter[str]()
 
@@ -98,11 +99,11 @@ class Chat:
                 found = self._ask(system, redact(question).text, schema, read)
             except (NoAnswerError, UnusableError) as e:
                 self._silent = self._silent + 1 if isinstance(e, NoAnswerError) else 0
-                self._why = str(e)
+                self.why = str(e)
             else:
                 self._silent = 0
                 return found
-        self.failed[self._why] += 1
+        self.failed[self.why] += 1
         return None
 
     def problems(self, code: str, setting: str, left: str, fix: str = "") -> tuple[Problem, ...]:

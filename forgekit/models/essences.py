@@ -23,10 +23,11 @@ _SENT = 8_000
 
 
 class Essence(NamedTuple):
-    """The gist of a text, and its key phrases; `text` is "" where nothing could be made."""
+    """The gist of a text, and its key phrases; `text` is "" where nothing could be made, `why` says why."""
 
     text: str
     concepts: tuple[str, ...] = ()
+    why: str = ""
 
 
 class Distiller(Protocol):
@@ -110,4 +111,4 @@ class LlmDistiller:
 
         for title, text in texts:
             asked = fenced({"title": visible(title), "text": visible(text[:_SENT])})
-            yield self._chat.answer(system, asked, _SCHEMA, read) or Essence("")
+            yield self._chat.answer(system, asked, _SCHEMA, read) or Essence("", why=self._chat.why)

@@ -1,7 +1,7 @@
 """What notes need from time to time: essences, topics, digests and the day's summary; and what runs that.
 
-Each step changes nothing when repeated. Essences are committed by `BATCH`, the last ones together with topics
-and digests. An interrupted run loses no more than one batch, and the next run goes on where it stopped.
+Each step changes nothing when repeated. Essences are committed every few seconds, the last ones together with
+topics and digests. An interrupted run loses no more than those seconds, and the next one goes on from there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +44,7 @@ from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
-from forgekit.text.blocks import disagreements
+from forgekit.text.blocks import count, disagreements
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
@@ -55,8 +56,8 @@ if TYPE_CHECKING:  # the look at whether anything is due does without what writi
 SOURCE = "daily:"
 """Begins the source of each daily summary."""
 STEPS = ("distil", "threads", "reconsolidate", "digests", "fidelity", "daily")
-BATCH = 500
-"""Most essences of one commit."""
+_PAUSE_S, _PAUSE_COMMITS = 3.0, 20
+"""Seconds between two commits of essences at least, and how many times as long as the last one took."""
 _BEGINNING = 8_000
 """Characters of a conversation's kept text that its essence is made of."""
 _AT_ONCE = 16
@@ -110,6 +111,7 @@ class Maintained:
     Attributes:
         due: whether anything was to be looked at.
         unmade: titles of texts for which none could be made.
+        failures: how many of them, by the reason.
         tiers: notes by how much of them is shown.
         missing: why nothing was distilled, or "".
     """
@@ -118,12 +120,18 @@ class Maintained:
     essences: int = 0
     digests: int = 0
     unmade: list[str] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
     suggestions: tuple[Suggestion, ...] = ()
     applied: bool = False
     tiers: Mapping[str, int] = field(default_factory=dict)
     missing: str = ""
     commits: list[str] = field(default_factory=list)
     diff: str = ""
+
+    def fail(self, title: str, why: str) -> None:
+        """Note that no essence or digest of a text could be made."""
+        self.unmade.append(title)
+        self.failures[why] += 1
 
 
 def maintain(
@@ -215,6 +223,7 @@ def _distil(
 ) -> None:
     made: dict[EntityId, tuple[str, Essence]] = {}
     due = list(_without_essence(forge)) if "distil" in steps else []
+    pause, begun = _PAUSE_S, time.monotonic()
     for start in range(0, len(due), _AT_ONCE):
         some = due[start : start + _AT_ONCE]
         found = distiller.distil([(title, text) for *_, title, text in some])
@@ -222,12 +231,14 @@ def _distil(
             if essence.text:
                 made[key] = digest, essence
             else:
-                report.unmade.append(title)
+                report.fail(title, essence.why)
+            if made and not options.dry_run and time.monotonic() - begun >= pause:
+                before = time.monotonic()
+                _commit(forge, distiller, made, (), report, options)
+                made, begun = {}, time.monotonic()
+                pause = max(_PAUSE_S, _PAUSE_COMMITS * (begun - before))
         if progress is not None:
             progress(min(start + _AT_ONCE, len(due)), len(due))
-        if len(made) >= BATCH and not options.dry_run:
-            _commit(forge, distiller, made, (), report, options)
-            made = {}
     _commit(forge, distiller, made, steps, report, options)
 
 
@@ -274,7 +285,7 @@ def _commit(
         notes = {note.id: note for note in registry.notes}
         notes |= {key: entity for key, entity in writes.items() if isinstance(entity, Note)}
         counts.clear()
-        counts["essences"] = len(writes)
+        counts["essence"] = len(writes)
         topics = {topic.id: topic for topic in registry.topics}
         found[:] = _suggestions(registry, notes, groups, forge.now())
         if report.applied:
@@ -291,9 +302,9 @@ def _commit(
                 if digests[digest]:
                     new: dict[str, Any] = {"digest_of": digest, "digest_by": distiller.name}
                     writes[topic.id] = replace(topic, digest=digests[digest], **new)
-                    counts["digests"] += 1
-        parts = [f"{number:,} {name}" for name, number in counts.items() if number]
-        parts += [f"{len(found):,} topics"] if found and report.applied else []
+                    counts["digest"] += 1
+        counts["topic"] = len(found) if report.applied else 0
+        parts = [count(number, name) for name, number in counts.items() if number]
         return Change(
             writes=tuple(writes.values()),
             subject=f"note: maintain {', '.join(parts)}",
@@ -302,8 +313,8 @@ def _commit(
 
     blobs = dict(forge.catalogue.contents())
     outcome = forge.commit(change, options)
-    report.essences += counts["essences"]
-    report.digests += counts["digests"]
+    report.essences += counts["essence"]
+    report.digests += counts["digest"]
     report.suggestions += tuple(found)
     report.diff += outcome.diff
     if outcome.commit is not None:
@@ -319,7 +330,7 @@ def _digest(distiller: Distiller, topic: Topic, essences: str, report: Maintaine
     """Return what the notes of a topic say together; where nothing could be made, the report names it."""
     (found,) = distiller.distil([(topic.title, essences)], DIGEST_LIMIT)
     if not found.text:
-        report.unmade.append(topic.title)
+        report.fail(topic.title, found.why)
     return found.text
 
 

@@ -201,7 +201,8 @@ class Stop(BaseException):
 def test_a_run_that_is_killed_is_finished_by_the_next(
     forge: Forge, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(module, "_PAUSE_S", 0)
+    monkeypatch.setattr(module, "_PAUSE_COMMITS", 0)
     monkeypatch.setattr(module, "_AT_ONCE", 1)
     calls = 0
     plain = ExtractiveDistiller.distil
@@ -219,9 +220,33 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
     monkeypatch.setattr(ExtractiveDistiller, "distil", plain)
     assert git(forge.root, "status", "--porcelain") == ""
     report = maintain(forge)
-    assert report.essences == 6 - step // 2 * 2
+    assert report.essences == 6 - step
     assert all(map(has_essence, forge.registry().notes))
     assert not maintain(forge).due
+
+
+def test_essences_are_committed_every_few_seconds_and_commits_take_a_small_share(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, plain = [0.0], ExtractiveDistiller.distil
+
+    def slow(self: Any, texts: Sequence[tuple[str, str]], limit: int = 280) -> Iterator[Essence]:
+        for each in plain(self, texts, limit):
+            clock[0] += 2
+            yield each
+
+    def committed(*given: Any) -> None:
+        clock[0] += 0.25
+        commit(*given)
+
+    commit = module._commit
+    monkeypatch.setattr(module, "_commit", committed)
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    monkeypatch.setattr(ExtractiveDistiller, "distil", slow)
+    report = maintain(forge, only="distil")
+    subjects = git(forge.root, "log", "--format=%s", "-3").splitlines()
+    assert subjects == [f"note: maintain {n} essence{'s' if n > 1 else ''}" for n in (1, 3, 2)]
+    assert (report.essences, len(report.commits)) == (6, 3)
 
 
 def test_a_summary_that_was_not_committed_is_written_by_the_next_run(
@@ -251,6 +276,7 @@ def test_a_model_that_fails_leaves_notes_as_they_are(forge: Forge, monkeypatch: 
     before = {note.id: note for note in forge.registry().notes}
     report = maintain(forge)
     assert (report.essences, len(report.unmade)) == (0, 6)
+    assert report.failures == {"127.0.0.1:9 cannot be reached: Connection refused": 6}
     assert {note.id: note for note in forge.registry().notes} == before
     assert maintain(forge).due, "what failed is tried again"
 
