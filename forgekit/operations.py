@@ -597,7 +597,8 @@ OPERATIONS: tuple[Operation, ...] = (
             "forgekit.upkeep.init_migrate:initialise",
             (Argument("folder", Type.PATH, metavar="[DIR]", positional=True),),
             ("forgekit init", "forgekit init ~/registry"), "initialised", writes=True,
-            more="Outside a git repository, the folder becomes one."),
+            more="Outside a git repository, the folder becomes one. A registry of an older schema is brought "
+                "to the present one in one commit."),
         Operation("sync",
             "Fetch, merge and push the branch; what two clones changed in different ways is kept and named.",
             "forgekit.sharing:sync",

@@ -35,7 +35,7 @@ def schema_fault(schema: int) -> str | None:
     if schema > SCHEMA_VERSION:
         return f"is {schema}, and this forgekit reads up to {SCHEMA_VERSION}; upgrade forgekit"
     if schema < SCHEMA_VERSION:
-        return f"is {schema}; `forgekit doctor --repair` brings the registry to {SCHEMA_VERSION}"
+        return f"is {schema}; `forgekit init` brings the registry to {SCHEMA_VERSION}"
     return None
 
 

@@ -217,7 +217,9 @@ def _settings(root: Path) -> Diagnosis:
     except FormatError as e:
         message = f"{e}; until then nothing is read or written"
         if is_older(root):
-            return Diagnosis("older-schema", message, "`forgekit doctor --repair --yes`", SETTINGS_FILE)
+            return Diagnosis(
+                "older-schema", message, "`forgekit init`, or `forgekit doctor --repair --yes`", SETTINGS_FILE
+            )
         return Diagnosis("newer-schema", message, "upgrade forgekit", SETTINGS_FILE)
     try:
         load_settings(root)

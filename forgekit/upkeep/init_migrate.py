@@ -44,6 +44,8 @@ class Initialised:
 def initialise(folder: Path, options: WriteOptions = COMMITTED) -> Initialised:
     """Make a folder a registry; in no git repository, make it one first. A clone learns how to merge.
 
+    A registry of an older schema is brought to the present one instead.
+
     Raises UsageError inside or around another registry and for folders that hold other files, WriteError,
     RepositoryError.
     """
@@ -53,16 +55,19 @@ def initialise(folder: Path, options: WriteOptions = COMMITTED) -> Initialised:
         _refuse_other_files(root)
     made = _ensure_repository(root, dry_run=options.dry_run)
     store = Store(root)
-    trailers = (("Forgekit-Op", "init"),)
-    needed = wanted(root)
+    change = partial(migration, store, "init") if is_older(root) else partial(_first_files, store)
+    outcome = store.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    registered = not options.dry_run and driver.register(store.repository)
+    return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
+
+
+def _first_files(store: Store) -> Change:
+    needed = wanted(store.root)
     if SETTINGS_FILE in needed:
         _refuse_around(store)
     # A registry that is one already lacks what somebody deleted.
     subject = "init: start a registry" if SETTINGS_FILE in needed else f"init: restore {', '.join(needed)}"
-    change = Change(files=needed, subject=subject, trailers=trailers)
-    outcome = store.commit(lambda: change, dry_run=options.dry_run, no_commit=options.no_commit)
-    registered = not options.dry_run and driver.register(store.repository)
-    return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
+    return Change(files=needed, subject=subject, trailers=(("Forgekit-Op", "init"),))
 
 
 def _refuse_nested(root: Path) -> None:
@@ -154,7 +159,7 @@ def path_up(schema: int) -> list[Step] | None:
     return [step for step in steps if step] if all(steps) else None
 
 
-def migration(store: Store) -> Change:
+def migration(store: Store, operation: str = "doctor --repair") -> Change:
     """Return the change that brings every file to the present schema.
 
     Raises FormatError where no steps lead there, or for settings that are no text.
@@ -179,8 +184,8 @@ def migration(store: Store) -> Change:
                 texts[path] = text
     return Change(
         files=changed,
-        subject=f"doctor: migrate from schema {schema} to {SCHEMA_VERSION}",
-        trailers=(("Forgekit-Op", "doctor --repair"),),
+        subject=f"{operation.partition(' ')[0]}: migrate from schema {schema} to {SCHEMA_VERSION}",
+        trailers=(("Forgekit-Op", operation),),
     )
 
 

@@ -21,7 +21,7 @@ from forgekit.upkeep import init_migrate
 from forgekit.upkeep.repair import repair
 
 NEWER = "forgekit: forgekit.toml: schema: is 3, and this forgekit reads up to 2; upgrade forgekit\n"
-OLDER = "forgekit: forgekit.toml: schema: is 0; `forgekit doctor --repair` brings the registry to 2\n"
+OLDER = "forgekit: forgekit.toml: schema: is 0; `forgekit init` brings the registry to 2\n"
 COMMANDS = (
     ("status",),
     ("decision", "list"),
@@ -118,12 +118,28 @@ def test_an_older_registry_is_brought_up_in_one_commit(older: Path, guarantee: R
 def test_an_older_registry_is_not_touched_before(older: Path, cli: Cli) -> None:
     before = contents(older)
     for command in COMMANDS:
-        ran = cli(*command, root=older)
-        assert (ran.code, ran.out, ran.err) == (1, "", OLDER), command
+        if command != ("init",):
+            ran = cli(*command, root=older)
+            assert (ran.code, ran.out, ran.err) == (1, "", OLDER), command
     dry = cli("doctor", "--repair", root=older)
     assert dry.code == 1
     assert "would  older-schema: forgekit.toml: every file is brought to the present schema" in dry.out
     assert contents(older) == before
+
+
+def test_init_brings_an_older_registry_up_in_one_commit(older: Path, cli: Cli) -> None:
+    before = contents(older)
+    assert f"+schema = {SCHEMA_VERSION} " in cli("init", "--dry-run", root=older).out
+    assert contents(older) == before
+    tip = git(older, "rev-parse", "HEAD").strip()
+    assert cli("init", root=older).code == 0
+    assert git(older, "rev-parse", "HEAD~1").strip() == tip
+    assert git(older, "log", "-1", "--format=%B").strip() == (
+        f"init: migrate from schema 0 to {SCHEMA_VERSION}\n\nForgekit-Op: init"
+    )
+    assert git(older, "status", "--porcelain") == ""
+    assert set(Forge.open(older).registry().entities) == {entity.id for entity in ENTITIES}
+    assert cli("status", root=older).code == 0
 
 
 def test_a_file_that_is_no_text_is_left_as_it_stands_and_the_rest_is_brought_up(older: Path) -> None:
