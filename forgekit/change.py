@@ -14,7 +14,7 @@ from forgekit.model.entities import Compression, Conflict, Conversation, Decisio
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line
-from forgekit.times import Instant
+from forgekit.times import LAST, Instant
 
 if TYPE_CHECKING:
     from forgekit.store import Change, Outcome
@@ -158,7 +158,8 @@ def origin_of(
         project: a project's name, else the conversation's, else the default or only one.
         conversation: any name of one, or the uuid of one that is not registered yet.
 
-    Raises NotFoundError for a conversation that is not known and no uuid, UsageError as of `Forge.project`.
+    Raises NotFoundError for a conversation that is not known and no uuid, UsageError as of `Forge.project`
+    and `moment_of`.
     """
     known, external = None, ""
     if conversation:
@@ -173,7 +174,8 @@ def origin_of(
     else:
         name = forge.project(project, registry) or ""
     source = known.id if known is not None else EntityId(external) if external else None
-    moment = at if at is not None else Instant(timestamp(source or EntityId("")) or forge.now())
+    given = moment_of("at", at)
+    moment = given if given is not None else Instant(timestamp(source or EntityId("")) or forge.now())
     beside: list[Entity] = list(forge.new_project(name, registry))
     if external:
         own = timestamp(EntityId(external))
@@ -221,6 +223,18 @@ def word_of(words: type[Word], name: str, value: Word | str | None) -> Word | No
     if value not in known:
         raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
     return known[value]
+
+
+def moment_of(name: str, value: object) -> Instant | None:
+    """Return the time that the argument `name` is, None for None; raise UsageError for a text."""
+    if value is None:
+        return None
+    if isinstance(value, int) and 0 <= value <= LAST:
+        return Instant(value)
+    raise UsageError(
+        f"{name}: {value!r} is no time in milliseconds since 1970; "
+        "`forgekit.times.parse_instant` reads a text such as 2026-03-04T16:20:00Z"
+    )
 
 
 def unclaimed(entity: E, registry: Registry) -> E:

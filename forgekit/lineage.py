@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from forgekit.change import Written, require_same, typed, without_circle, word_of, write
+from forgekit.change import Written, moment_of, require_same, typed, without_circle, word_of, write
 from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
@@ -107,7 +107,7 @@ def link_named(
     compression = Compression(
         compression_tag=tag,
         compression_mode=word_of(CompressionMode, "compression_mode", mode),
-        compressed_at=compressed_at,
+        compressed_at=moment_of("compressed_at", compressed_at),
         turn_range=turn_range,
         decisions_carried=kept[Kind.DECISION],
         threads_carried=kept[Kind.THREAD],

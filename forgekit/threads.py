@@ -8,6 +8,7 @@ from typing import Any
 
 from forgekit.change import (
     Written,
+    moment_of,
     origin_of,
     require_same,
     typed,
@@ -123,7 +124,7 @@ def update(
     time before its last change; UsageError for another status or priority, and for a resolution of what does
     not end; RuleError for a title that is too long, and where threads would wait for each other.
     """
-    state = word_of(ThreadStatus, "status", status)
+    state, at = word_of(ThreadStatus, "status", status), moment_of("at", at)
     if resolution and not (state and state.ended):
         raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
     values: dict[str, Any] = {"priority": word_of(Priority, "priority", priority)}

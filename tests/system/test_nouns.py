@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_judge import give
@@ -441,6 +442,24 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
 
 
 # The functions
+
+
+def test_a_time_is_given_in_milliseconds(forge: Forge) -> None:
+    question, text = threads.create(forge, "Which queue?").entity.id, "2025-01-01T00:00:00Z"
+    calls: list[tuple[str, Callable[[Any], object]]] = [
+        ("at", lambda at: decisions.decision_create("Use NATS", at=at, forge=forge)),
+        ("at", lambda at: threads.thread_create("Which bus?", at=at, forge=forge)),
+        ("at", lambda at: threads.update(forge, question, "resolved", at=at)),
+        ("compressed_at", lambda at: lineage.lineage_link("a", "b", "ONE", compressed_at=at, forge=forge)),
+    ]
+    for name, call in calls:
+        for wrong in (text, -1, 1.5):
+            assert refused(forge, UsageError, lambda call=call, wrong=wrong: call(wrong)) == (  # type: ignore[misc]
+                f"{name}: {wrong!r} is no time in milliseconds since 1970; "
+                "`forgekit.times.parse_instant` reads a text such as 2026-03-04T16:20:00Z"
+            )
+    view = decisions.decision_create("Use NATS", at=parse_instant(text), forge=forge)
+    assert view["created_at"] == text
 
 
 def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
