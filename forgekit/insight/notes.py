@@ -219,19 +219,27 @@ def suggest(
 
     A cluster keeps the id of the topic that gave it most notes, as long as it has most of that topic's; a
     topic whose notes went to another's cluster is merged into it; of a topic that fell apart, the largest
-    part keeps the id. Nothing here depends on the order of the arguments.
+    part keeps the id. A cluster too small for a topic stays with the topic that has notes of it, and wakes
+    that. Nothing here depends on the order of the arguments.
 
     Args:
         topics: all of the project, merged ones too.
         clusters: of their ids, disjoint.
     """
     known = {note.id: note for note in notes}
-    groups = sorted((sorted(group) for group in clusters), key=lambda group: (-len(group), group))
+    every_group = sorted((sorted(group) for group in clusters), key=lambda group: (-len(group), group))
+    groups = [group for group in every_group if len(group) >= LEAST]
     place = {note: at for at, group in enumerate(groups) for note in group}
     every = sorted(topics, key=lambda topic: topic.id)
     current = [topic for topic in every if topic.status is not TopicStatus.MERGED]
     shares = {t.id: Counter(place[n] for n in t.note_ids if n in place) for t in current}
     successor = {key: min(share, key=lambda at: (-share[at], at)) for key, share in shares.items() if share}
+    home = {note: topic.id for topic in current if topic.id in successor for note in topic.note_ids}
+    for small in every_group[len(groups) :]:
+        topics_there = Counter(home[note] for note in small if note in home)
+        if topics_there:
+            nearest = min(topics_there, key=lambda key: (-topics_there[key], key))
+            groups[successor[nearest]].extend(small)
     owner: dict[int, Topic] = {}
     for topic in sorted(current, key=lambda t: (-shares[t.id][successor.get(t.id, -1)], t.id)):
         if topic.id in successor:

@@ -20,7 +20,6 @@ from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId, text_hash
 from forgekit.insight.notes import (
     DIGEST_LIMIT,
-    LEAST,
     Suggestion,
     conversation_text,
     digest_of,
@@ -367,7 +366,7 @@ def _clusters(forge: Forge, *, every: bool = True) -> Iterator[list[EntityId]]:
     for keys in of_project.values():
         for group in vectors.clusters(keys):
             members = [key for key in map(EntityId, group) if every or key in inside]
-            if len(members) >= LEAST:
+            if len(members) > 1:
                 yield members
 
 

@@ -198,6 +198,18 @@ def test_topics_are_made_grow_merge_split_rest_and_wake() -> None:
     assert kinds(resting, [IDS[:4], IDS[4:8]], NOW) == ["reactivate", "reactivate"]
 
 
+def test_a_new_note_beside_one_of_an_idle_topic_wakes_it_and_takes_none_out() -> None:
+    topics = after([], [IDS[:4]], day(100))
+    key = topic_id(P, IDS[0])
+    assert [topic.status for topic in topics] == [ARCHIVED]
+    found = suggest(topics, NOTES, [IDS[:3], [IDS[3], IDS[11]]], NOW)
+    woken = replace(topics[0], status=ACTIVE, note_ids=(*IDS[:4], IDS[11]), updated_at=day(11))
+    assert found == [Suggestion("reactivate", woken, 1, 0)]
+    assert woken.id == key
+    assert suggest([woken], NOTES, [IDS[:3], [IDS[3], IDS[11]]], NOW) == []
+    assert suggest([], NOTES, [IDS[:2]], NOW) == [], "two notes make no topic"
+
+
 def test_a_topic_begins_with_its_earliest_note_of_a_known_time() -> None:
     undated = replace(NOTES[0], created_at=UNKNOWN)
     (found,) = suggest([], [undated, *NOTES[1:4]], [IDS[:4]], NOW)
@@ -216,7 +228,7 @@ def test_suggestions_do_not_depend_on_order_and_are_done_once_applied(
     clusters = [
         some
         for group in range(4)
-        if len(some := [k for k, g in zip(IDS, groups, strict=True) if g == group]) > 2
+        if len(some := [k for k, g in zip(IDS, groups, strict=True) if g == group]) > 1
     ]
     before = after([], [IDS[:3], IDS[3:7], IDS[7:]])
     found = suggest(before, NOTES, clusters, NOW)
