@@ -179,7 +179,8 @@ def allocator() -> None:
         for chosen, budget in ((one, small), (two, large)):
             spent = sum(costs[at] for costs, at in zip(items, chosen, strict=True) if at is not None)
             cheap = all(at in {None, len(costs) - 1} for costs, at in zip(items, chosen, strict=True))
-            if spent > budget or (None in chosen and not cheap):
+            ended = None in chosen and any(at is not None for at in chosen[chosen.index(None) :])
+            if spent > budget or ended or (None in chosen and not cheap):
                 raise SystemExit(f"a law is broken: {items} in {budget} tokens")
         if any(a is not None and (b is None or b > a) for a, b in zip(one, two, strict=True)):
             raise SystemExit(f"a larger budget shows less: {items} in {small} and {large} tokens")
