@@ -23,7 +23,7 @@ _SENT = 8_000
 
 
 class Essence(NamedTuple):
-    """The gist of a text, and its key phrases; `text` is "" where nothing could be made, `why` says why."""
+    """The gist of a text and its key phrases; `text` is "" where none could be made, and `why` the reason."""
 
     text: str
     concepts: tuple[str, ...] = ()
