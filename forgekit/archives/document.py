@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 LINES_LIMIT = 200_000
 HEADINGS_LIMIT = 20_000
 LINE_LIMIT = 20_000
-_CUTS_LIMIT = 20
+_CUTS_LIMIT = _TRANSCRIPTS_LIMIT = 20
 _RECORD_FIELDS = {"status", "governs", "revises", "superseded_by", *OWN_FIELDS["D"], *OWN_FIELDS["T"]}
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -742,20 +743,34 @@ def _titled(document: Document, what: str) -> Iterator[tuple[int, int]]:
 def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
     """Yield first and last line of transcripts and registry blocks; no machine block counts there."""
     yield from _marked(document)
-    reached = 0
+    yield from ((first, last) for first, last, _ in _printed(document))
+
+
+def pasted_from(document: Document) -> int:
+    """Return the first line of the records that end no transcript because such come before it, else 0."""
+    return max((pasted for *_, pasted in _printed(document)), default=0)
+
+
+def _printed(document: Document) -> Iterator[tuple[int, int, int]]:
+    """Yield first and last line of transcripts and of blocks by their headings, and what is pasted behind."""
+    turns = [number for number, line in enumerate(document.lines, 1) if _TURN.match(line[:120])]
+    reached = transcripts = 0
     for index, section in enumerate(document.sections):
         if section.heading_line <= reached:
             continue
-        key = fold(section.title)
+        key, pasted = fold(section.title), 0
         if quotes(section.title) == "transcript":
-            reached, _ = _transcript_end(document, index)
+            reached = _transcript_end(document, index, turns)
+            transcripts += 1
+            if transcripts <= _TRANSCRIPTS_LIMIT and (pasted := _pasted_behind(document, index, reached)):
+                reached = len(document.lines)
         elif key.partition(":")[0] in _PRINTED or key.startswith("forge os:"):
             body = range(section.first_line, section.last_line + 1)
             ends = (number for number in body if document.lines[number - 1].startswith(_PRINTED_END))
             reached = max(ends, default=section.last_line)
         else:
             continue
-        yield section.heading_line, reached
+        yield section.heading_line, reached, pasted
 
 
 def _marked(document: Document) -> Iterator[tuple[int, int]]:
@@ -792,37 +807,25 @@ def _series(line: str, *, lists: bool) -> set[str]:
     return {kind for kind in "DT" if lists and lists_kind(title, kind)}
 
 
-def pasted_from(document: Document) -> int:
-    """Return the first line of the records that end no transcript because such come before it, else 0."""
-    reached = pasted = 0
-    for index, section in enumerate(document.sections):
-        if section.heading_line > reached and quotes(section.title) == "transcript":
-            reached, pasted = _transcript_end(document, index)
-    return pasted
-
-
-def _transcript_end(document: Document, index: int) -> tuple[int, int]:
-    """Return the last line of a transcript: up to a heading of its level behind the last turn in it.
-
-    A transcript behind the lists of records has no end where records of their kinds follow: these are pasted.
-    The second number is the first line of them, else 0.
-    """
-    section, sections = document.sections[index], document.sections
-    begun = next((n for n in range(index, -1, -1) if _begins_archive(sections[n])), 0)
-    before = set().union(*(_series(s.title, lists=s.level <= section.level) for s in sections[begun:index]))
-    is_inner = any(s.level < section.level for s in sections[begun + 1 : index])
-    after = [s for s in sections[index + 1 :] if s.level <= section.level]
+def _transcript_end(document: Document, index: int, turns: Sequence[int]) -> int:
+    """Return the last line of a transcript: up to a heading of its level behind the last turn in it."""
+    section = document.sections[index]
+    after = [s for s in document.sections[index + 1 :] if s.level <= section.level]
     limit = next((s.heading_line for s in after if _begins_archive(s)), len(document.lines) + 1)
-    inner = range(section.first_line, limit)
-    last_turn = max((n for n in inner if _TURN.match(document.lines[n - 1][:120])), default=0)
+    last_turn = max(turns[bisect_left(turns, section.first_line) : bisect_left(turns, limit)][-1:], default=0)
     ends = (s.heading_line - 1 for s in after if s.heading_line > last_turn and letters(s.title))
-    end = min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))
-    behind = (
-        s
-        for s in sections[index + 1 :]
-        if s.heading_line > end and not (is_inner and s.level < section.level)
-    )
-    numbers = (n for s in behind for n in range(s.heading_line, s.last_line + 1) if before)
-    lines = document.lines
-    pasted = next((n for n in numbers if before & _series(lines[n - 1], lists=lines[n - 1][:1] == "#")), 0)
-    return len(document.lines) if pasted else end, pasted
+    return min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))
+
+
+def _pasted_behind(document: Document, index: int, end: int) -> int:
+    """Return the first line behind a transcript with a record of a kind that is listed before it, else 0.
+
+    A heading that ends the section of which a transcript is a part is not pasted.
+    """
+    level, sections, lines = document.sections[index].level, document.sections, document.lines
+    begun = next((n for n in range(index, -1, -1) if _begins_archive(sections[n])), 0)
+    before = set().union(*(_series(s.title, lists=s.level <= level) for s in sections[begun:index]))
+    least = level if any(s.level < level for s in sections[begun + 1 : index]) else 0
+    behind = (s for s in sections[index + 1 :] if before and s.heading_line > end and s.level >= least)
+    numbers = (n for s in behind for n in range(s.heading_line, s.last_line + 1))
+    return next((n for n in numbers if before & _series(lines[n - 1], lists=lines[n - 1][:1] == "#")), 0)
