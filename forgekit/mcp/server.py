@@ -177,9 +177,10 @@ class RequestHandlers:
             given = given | {"limit": first + limit + 1}
         values = dict(operation.fixed) | values_of(tool, given)
         if operation.writes and not self.writing:
-            made = _proposed(forge, tool, values, agent, self.session)
+            old = _changed(forge, values)
+            made = _proposed(forge, tool, values, old, f"proposed by {agent or 'an agent'}", self.session)
             found = views.written(made, dry_run=False) | {"replacements": []}
-            return found | _against(forge, tool, values)
+            return found | _against(forge, tool, values, old)
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
         if operation.writes:
@@ -272,8 +273,10 @@ _KEPT = ("rationale", "tier", "dependencies", "alternatives", "governs", "priori
 """The arguments of a tool that a candidate keeps for what it would become."""
 
 
-def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
-    """File a candidate in the place of what a tool would write.
+def _proposed(
+    forge: Forge, tool: Tool, values: dict[str, Any], old: Decision | Thread | None, why: str, session: str
+) -> Written:
+    """File a candidate in the place of what a tool would write, or change of `old`.
 
     Raises NotFoundError for a project that is not known: only who may write begins one.
     """
@@ -282,9 +285,8 @@ def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, sess
     registry = forge.registry()
     if values.get("project") and registry.projects:
         forge.known_project(values["project"], registry)
-    text, why = values.get("text") or values.get("title", ""), f"proposed by {agent or 'an agent'}"
+    text = values.get("text") or values.get("title", "")
     given = {name: values[name] for name in _KEPT if name in values}
-    old = _changed(forge, values)
     if old is not None:
         given["project"] = old.project_name
         why += f" in the place of {short_id(old.kind, old.id)}" if text else ""
@@ -315,13 +317,15 @@ def _changed(forge: Forge, values: dict[str, Any]) -> Decision | Thread | None:
     return old
 
 
-def _against(forge: Forge, tool: Tool, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the decisions in force that a proposed one contradicts."""
+def _against(
+    forge: Forge, tool: Tool, values: dict[str, Any], old: Decision | Thread | None
+) -> dict[str, Any]:
+    """Return the decisions in force, but for `old`, that a proposed one contradicts."""
     if tool.proposes is not Proposal.DECISION:
         return {}
     from forgekit.findings import of_text
 
-    text, old = values["text"], _changed(forge, values)
+    text = values["text"]
     rows = [
         {
             "short_id": short_id(Kind.DECISION, other.id),
