@@ -98,6 +98,7 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
 
     registry = forge.registry()
     opposed = [(conflict.id, conflict.sides) for conflict in open_conflicts(registry)]
+    # With progress every missing vector is made first, as a fresh clone needs it.
     wait: dict[str, Any] = {"wait_ms": WRITE_WAIT_MS} if forge.agent else {"progress": lambda *_: None}
     found = findings_of(forge, registry, ids, **wait)
     opposed += [(EntityId(each.id), (each.a.id, each.b.id)) for each in found.conflicts]

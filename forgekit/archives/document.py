@@ -753,13 +753,15 @@ def pasted_from(document: Document) -> int:
 
 def _printed(document: Document) -> Iterator[tuple[int, int, int]]:
     """Yield first and last line of transcripts and of blocks by their headings, and what is pasted behind."""
-    turns = [number for number, line in enumerate(document.lines, 1) if _TURN.match(line[:120])]
+    turns: list[int] | None = None
     reached = transcripts = 0
     for index, section in enumerate(document.sections):
         if section.heading_line <= reached:
             continue
         key, pasted = fold(section.title), 0
         if quotes(section.title) == "transcript":
+            if turns is None:  # most archives have no transcript
+                turns = [n for n, line in enumerate(document.lines, 1) if _TURN.match(line[:120])]
             reached = _transcript_end(document, index, turns)
             transcripts += 1
             if transcripts <= _TRANSCRIPTS_LIMIT and (pasted := _pasted_behind(document, index, reached)):

@@ -302,9 +302,7 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
         is_id = last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part)
         is_more = last in ("alternatives", "tags", "rationale") or (last == "status" and references(part))
         label = LABEL.match(part)
-        if not found and (
-            is_id or (is_more and not label)
-        ):  # blocked by T001, T002; rejected: island, galley
+        if not found and (is_id or (is_more and not label)):  # rejected: island, galley
             found = {last: f"{fields[last]}, {part}"}
         if not found and label and ":" in label["sep"]:
             found, unknown = {}, [*unknown, part]
