@@ -102,7 +102,9 @@ ANSWERS: Mapping[str, Answer] = {
         "stale",
         ("short_id", "days", "project_name", "decision"),
     ),
-    "written": Answer({**_WRITTEN, "replacements": _rows("short_id", "texts")}),
+    "written": Answer(
+        {**_WRITTEN, "replacements": _rows("short_id", "texts"), "new_projects": _rows("name", "did_you_mean")}
+    ),
     "compaction_status": Answer(
         {
             "tokens_used": _COUNT,

@@ -69,6 +69,7 @@ class RequestHandlers:
         self.tools = {tool.name: tool for tool in tools(writing=self.writing)}
         self._thread = ThreadPoolExecutor(1, "registry")
         self._of_agent: dict[str, Forge] = {}
+        self._begun: list[dict[str, str | None]] = []
 
     async def list_tools(self, _: object, __: object) -> types.ListToolsResult:
         """Return the tools in the order of the table."""
@@ -170,7 +171,15 @@ class RequestHandlers:
                 size, most = len(wrong.instance), wrong.validator_value
                 raise ValueError(f"{name} is too long ({size:,} characters, at most {most:,})")
             raise ValueError(f"{name}: {wrong.message[:300]}" if wrong.path else wrong.message[:300])
-        forge = self._of_agent.setdefault(agent, replace(self.forge, agent=f"{agent} {self.session}".strip()))
+        forge = self._of_agent.setdefault(
+            agent,
+            replace(
+                self.forge,
+                agent=f"{agent} {self.session}".strip(),
+                on_new_project=lambda name, near: self._begun.append({"name": name, "did_you_mean": near}),
+            ),
+        )
+        self._begun.clear()
         operation, answer = tool.behind, tool.answer
         first, limit = _place(given.get("cursor")), given.get("limit", PAGE)
         if "limit" in tool.arguments:
@@ -179,7 +188,7 @@ class RequestHandlers:
         if operation.writes and not self.writing:
             old = _changed(forge, values)
             made = _proposed(forge, tool, values, old, f"proposed by {agent or 'an agent'}", self.session)
-            found = views.written(made, dry_run=False) | {"replacements": []}
+            found = views.written(made, dry_run=False) | {"replacements": [], "new_projects": []}
             return found | _against(forge, tool, values, old)
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
@@ -188,7 +197,7 @@ class RequestHandlers:
             for each in (each for filed in found.get("archives", ()) for each in filed["problems"]):
                 fix = each["fix"] if each["code"] != "redacted" else None  # how to write a secret after all
                 each["fix"] = _for_agent(fix, tool) if fix else None
-            return found
+            return found | {"new_projects": [*self._begun]}
         found = getattr(views, operation.view)(result)
         found = found if isinstance(found, dict) else {"rows": found}
         if answer.text:

@@ -298,6 +298,18 @@ def test_a_decision_that_contradicts_one_in_force_is_recorded_and_said_so(forge:
     assert [row["status"] for row in listed] == ["found"]
 
 
+def test_a_project_that_a_record_begins_is_named_with_the_one_that_may_be_meant(forge: Forge) -> None:
+    server = server_of(forge, writing=True)
+
+    async def ask(client: Client) -> list[Any]:
+        names = ("Nexsu", "Nexsu", "Nexus")
+        given = ({"title": f"Which {n}?", "project": name} for n, name in enumerate(names))
+        return [await client.call_tool("record_thread", each) for each in given]
+
+    made = [found.structured_content["new_projects"] for found in asked(server, ask)]
+    assert made == [[{"name": "Nexsu", "did_you_mean": "Nexus"}], [], []]
+
+
 def test_a_thread_is_recorded_and_resolved(forge: Forge) -> None:
     made = called(forge, "record_thread", title="Which queue?", project="Nexus").structured_content
     ended = called(forge, "resolve_thread", name=made["short_id"], resolution="NATS").structured_content
