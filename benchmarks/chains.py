@@ -68,11 +68,13 @@ def main() -> None:
 
 
 def _measure(chains: zipfile.ZipFile, name: str, folder: str, score: Score) -> None:
-    truth = json.loads(chains.read(f"{name}/truth.json"))["after"]
+    given = json.loads(chains.read(f"{name}/truth.json"))
+    truth, project = given["after"], given["project"]
     _run(folder, "init", ".")
     for step in STEPS:
         (Path(folder) / "archive.md").write_bytes(chains.read(f"{name}/{step}.md"))
-        _run(folder, "sync-compression", "archive.md")
+        if not _run(folder, "sync-compression", "archive.md"):  # it names no project; a person then does
+            _run(folder, "sync-compression", "--project", project, "archive.md")
         decisions = json.loads(_run(folder, "decision", "list", "--json") or "[]")
         threads = json.loads(_run(folder, "thread", "list", "--json") or "[]")
         for wanted in truth[step]["decisions"]:

@@ -25,6 +25,7 @@ from forgekit.archives.labels import (
     ORDER,
     PREFIXES,
     STATES,
+    change_named,
     field_named,
     fold,
     leading,
@@ -32,7 +33,14 @@ from forgekit.archives.labels import (
     priority_in,
     priority_of,
 )
-from forgekit.archives.states import behind_state, first_clause, meaning_of, new_text, state_named
+from forgekit.archives.states import (
+    behind_clause,
+    behind_state,
+    first_clause,
+    meaning_of,
+    new_text,
+    state_named,
+)
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -91,6 +99,8 @@ _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
+"""A line that begins with an id, behind marks and the number of its item."""
 TEXT_NAMES = {"D": "decision", "T": "title", "A": "name"}
 """What the words of a record of each kind are called: the first label of the field `text`."""
 REST = {"D": "context", "T": "content", "A": "summary"}
@@ -167,6 +177,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*$|\s)")
+ONLY_STARS = re.compile(r"[\u2605\u2b50]+[\u2606]*|[\u25cf\u25a0]*[\u25cf\u25a0][\u25cb\u25a1]+")
+"""A rating in stars, or in dots of which some are empty."""
 _INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
@@ -1074,6 +1086,8 @@ def update_in(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]
     """
     arrow = kind == "D" and _TO_ID.fullmatch(text.strip())
     state = state_named(text, kind) or ("superseded" if arrow else "")
+    if kind == "D" and change_named(first_clause(text)) == "now":
+        state = "revised"
     return state, rated(text, kind) | (_became(state, text, kind, local_id) if state else {})
 
 
@@ -1087,7 +1101,8 @@ def _became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]
             return fields | {"blocked_by": named, "waits_for": () if named else (behind_state(text, "T"),)}
         return fields | ({"resolution": behind_state(text, "T")} if thread.ended else {"content": text})
     if meaning == "revised":
-        new = new_text(text, kind)
+        is_new = change_named(first_clause(text)) == "now"
+        new = behind_clause(text) if is_new else new_text(text, kind)
         return {"text": new, "revises": (local_id,)} if new else {"scope": Scope.INHERITED}
     status = DecisionStatus.ACTIVE if meaning == "reinstated" else DecisionStatus(meaning)
     series = series_of(local_id)
@@ -1106,6 +1121,8 @@ def _became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]
     }
 
 
+_RATING = rf"(?:{ONLY_STARS.pattern}|\d+(?:[.,]\d+)?\s?%?)"
+_BOTH_TIERS = re.compile(rf"\W*?{_RATING}\s*(?:->|=>|\u2192)\s*(?P<now>{_RATING})(?!\w)")
 _SOON = 4
 """Words among which a sentence that rates a record has the label; a record has it behind its own words."""
 
@@ -1124,7 +1141,9 @@ def rated(text: str, kind: str) -> dict[str, Any]:
         found = [value for word in words if (value := priority_of(word))]
         is_rated = len(found) > 1 or (found and is_labelled)
         return {"scope": Scope.INHERITED, "priority": found[-1]} if is_rated else {}
-    numbers = re.findall(r"\d+(?:[.,]\d+)?\s?%?", clause) if is_labelled else []
+    change = _BOTH_TIERS.match(text)
+    numbers = [change["now"]] if change else []
+    numbers = numbers or (re.findall(r"\d+(?:[.,]\d+)?\s?%?", clause) if is_labelled else [])
     with suppress(ValueError):
         tier, token = parse_tier(numbers[-1]) if numbers else (None, None)
         return {"scope": Scope.INHERITED, "tier": tier, "tier_token": token} if numbers else {}

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from forgekit.archives.claims import ascii_of, parse_moment
-from forgekit.archives.labels import MONTHS, letters
+from forgekit.archives.labels import MONTHS, letters, names_parent
 from forgekit.model.entities import Archive
 from forgekit.times import UNKNOWN, format_date
 
@@ -25,12 +25,13 @@ QUOTED = re.compile(
 _BRACKETED = re.compile(r"[(\uff08][^()\uff08\uff09]*[)\uff09]")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s|\u3002")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORTEST = 6
 """Letters of a title, or of a part of one, that are no chance."""
 _BY_TITLE, _BY_DAY = 2, 1
 _LONGEST = 400
-"""Characters of a text in which its first line is looked for."""
+"""Characters of a text in which the lines that may name it are looked for."""
 
 
 @dataclass(slots=True)
@@ -52,8 +53,9 @@ class Descriptions:
     def __post_init__(self) -> None:
         """Look at each archive once."""
         for place, archive in enumerate(self.archives):
-            first_line = archive.body[:_LONGEST].strip().partition("\n")[0]  # in prose that is a title
-            titles = [*map(_words, (archive.conversation_title, first_line))]
+            head = archive.body[:_LONGEST].strip().split("\n")  # a title, or a line with a name in it
+            named = [line for line in head if line.strip() and not names_parent(line)]
+            titles = [*map(_words, (archive.conversation_title, *named))]
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
             if archive.compressed_at != UNKNOWN:
@@ -118,7 +120,7 @@ class Descriptions:
 def _parts(text: str) -> Iterable[str]:
     """Yield what is quoted in a text, else the text without dates in brackets, both as words."""
     quoted = [next(filter(None, match.groups())) for match in QUOTED.finditer(text)]
-    for part in quoted or [_BRACKETED.sub(" ", text)]:
+    for part in quoted or [_SENTENCE_END.split(_BRACKETED.sub(" ", text), maxsplit=1)[0]]:
         yield _words(part)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
+from forgekit.archives import claims as claim_rules
 from forgekit.archives.aggregate import (
     End,
     History,
@@ -36,7 +37,8 @@ from forgekit.archives.ancestry import (
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, update_in
+from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, series_of, update_in
+from forgekit.archives.notes import annotated, stated_beside
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -46,7 +48,7 @@ from forgekit.model.archive_record import (
     ThreadRecord,
     Update,
 )
-from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
+from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
@@ -59,7 +61,14 @@ LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _TITLES = {"D": "text", "T": "title"}
 """The field of each kind of record that has its words."""
+_AS_THREAD = {
+    DecisionStatus.ACTIVE: ThreadStatus.OPEN,
+    DecisionStatus.SUPERSEDED: ThreadStatus.SUPERSEDED,
+    DecisionStatus.INVALIDATED: ThreadStatus.ABANDONED,
+}
 _WORD = re.compile(r"\w+")
+_FEWEST_WORDS = 3
+"""Words of a line that makes a record where no parent has its id."""
 _PLACE = re.compile(r"\d+|\w")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
 _LEAST_ALIKE, _ALIKE, _MOST_ALIKE, _NEVER_ALIKE = 0.3, 0.7, 0.8, 2.0
@@ -97,8 +106,8 @@ def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[Entit
     """Return the ids of all entities that the archives' records can make."""
     found: set[EntityId] = set()
     for archive, text in archives:
-        found.update(_made(archive, record)[0] for record in text.decisions)
-        found.update(_made(archive, record)[0] for record in text.threads)
+        every: list[Record] = [*text.decisions, *text.threads, *_records_of_updates(text)]
+        found.update(_made(archive, record)[0] for record in every)
     return found
 
 
@@ -111,10 +120,36 @@ def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[s
             keys.add(match_key(_made(archive, decision)[1]))
             names.update(decision.dependencies or (), decision.revises)
             names.update(filter(None, (decision.entity, decision.superseded_by)))
+        keys.update(match_key(_made(archive, record)[1]) for record in _records_of_updates(text))
         for thread in text.threads:
             keys.add(match_key(_made(archive, thread)[1]))
             names.update(thread.blocked_by or (), filter(None, (thread.entity,)))
     return keys, {name[-12:] for name in names}
+
+
+def _records_of_updates(text: ArchiveText) -> Iterator[Record]:
+    """Yield the records that updates are if no parent has their ids."""
+    for update in text.updates:
+        if record := _record_of(update, text):
+            yield record
+
+
+def _record_of(update: Update, text: ArchiveText) -> Record | None:
+    """Return the record that an update is whose id no parent has, None where it has no words or kind."""
+    series = {series_of(each.local_id): "D" for each in text.decisions}
+    series |= {series_of(each.local_id): "T" for each in text.threads}
+    names = {place[0]: kind for place, kind in series.items() if place}
+    kind = kind_of(update.local_id) or names.get((series_of(update.local_id) or ("",))[0], "")
+    title, fields = annotated(update.text, kind, clauses=True) if kind in ("D", "T") else ("", {})
+    if len(title.split()) < _FEWEST_WORDS:
+        return None
+    found = claim_rules.ClaimList()
+    raw = {"text": title, **fields}
+    claim_rules.make_claim(found, update.local_id, raw, update.line, Family.PROSE, kind=kind)
+    joined = claim_rules.join(found, found.claims, has_parent=True)
+    if kind == "D":
+        return next(iter(claim_rules.records(found, joined, DecisionRecord)), None)
+    return next(iter(claim_rules.records(found, joined, ThreadRecord)), None)
 
 
 def _made(archive: Archive, record: Record) -> tuple[EntityId, str]:
@@ -250,7 +285,7 @@ class _Fold:
         visible: the same with what its ancestors mention.
         by_name: archives by tag and conversation, in order.
         waiting: archives of which a parent is not filed.
-        dependencies, blockers: references of decisions, and of threads by thread.
+        dependencies, blockers: the references of each decision, and of each thread.
         revising, active: of the archive whose references are added, the records that revise a local id, and
             those that it calls active.
     """
@@ -269,7 +304,7 @@ class _Fold:
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, LocalIds] = {}
         self.by_name: dict[str, list[Archive]] = defaultdict(list)
-        self.dependencies: list[Reference] = []
+        self.dependencies: dict[EntityId, list[Reference]] = {}
         self.blockers: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         self.most_like: dict[str, EntityId] = {}
@@ -306,7 +341,9 @@ class _Fold:
                 self.decisions.history(entity, archive, carried).carried.append(archive)
                 own[carried.local_id] = entity
         updates = [*self.updated(archive, text, lineage)]
-        records: list[Record] = [*text.decisions, *text.threads]
+        records: list[Record] = [
+            self.of_series(each, lineage) for some in (text.decisions, text.threads) for each in some
+        ]
         records = [self.with_state(archive, self.with_old_id(r, lineage), lineage) for r in records] + updates
         alike = self.least_likeness(archive, records, lineage)
         records = [self.as_known(archive, each, lineage, alike) for each in sorted(records, key=_kind_of)]
@@ -379,19 +416,51 @@ class _Fold:
                 else:
                     yield record
             elif key not in own and archive.id not in self.waiting:
-                self.note_unknown(archive, update.line, name)
+                own.add(key)
+                if made := _record_of(update, text):
+                    yield made
+                else:
+                    self.note_unknown(archive, update.line, name)
 
     def of_update(self, update: Update, held: EntityId) -> Record | None:
         """Return the record that an update makes, None where its words are not understood."""
         kind, name = "D" if held in self.decisions.texts else "T", update.local_id
-        _, fields = update_in(update.text, kind, name)
+        said, given = stated_beside(update.text, kind, name)
+        fields = (update_in(said, kind, name)[1] or update_in(update.text, kind, name)[1]) | given
         short = {"entity": name} if is_short(name) else {}
-        given = {"local_id": name, "line": update.line, "family": Family.PROSE, **short, **fields}
         if not fields:
             return None
+        raw: dict[str, Any] = {"local_id": name, "line": update.line, "family": Family.PROSE}
+        raw |= {"scope": Scope.INHERITED, **short, **fields}
         if kind == "D":
-            return DecisionRecord(**{"text": self.decisions.texts[held], **given})
-        return ThreadRecord(**{"title": self.threads.texts[held], **given})
+            return DecisionRecord(**{"text": self.decisions.texts[held], **raw})
+        return ThreadRecord(**{"title": self.threads.texts[held], **raw})
+
+    def of_series(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
+        """Return a record that no rule read, of the kind that all ids of its series have in the parents."""
+        place, family = series_of(record.local_id), record.family
+        if (
+            place is None
+            or family is not Family.PROSE
+            or kind_of(record.local_id)
+            or record.number is not None
+        ):
+            return record
+        held = [e for ids in lineage for key, e in ids.items() if (series_of(key) or ("",))[0] == place[0]]
+        kinds = {"D" if entity in self.decisions.texts else "T" for entity in held}
+        if len(kinds) != 1 or _kind_of(record) in kinds:
+            return record
+        shared: dict[str, Any] = {
+            name: getattr(record, name)
+            for name in ("local_id", "line", "family", "scope", "inherited_from", "turn", "tags")
+        }
+        if isinstance(record, DecisionRecord):
+            status = _AS_THREAD.get(record.status) if record.status else None
+            said = "\n".join(filter(None, (record.context, record.rationale)))
+            return ThreadRecord(title=record.text, content=said, status=status, **shared)
+        return DecisionRecord(
+            text=record.title, context=record.content, rationale=record.resolution, **shared
+        )
 
     def with_old_id(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record without a parent's id of its words in brackets: `D1: Use rows (was D2)`."""
@@ -411,10 +480,12 @@ class _Fold:
         text, known = _made(archive, record)[1], index.texts.get(held, "")
         if not (own and known) or text == record.local_id or abbreviates(known, text):
             return record
-        state, fields = update_in(text, kind, record.local_id)
+        said, given = stated_beside(text, kind, record.local_id)
+        state, fields = update_in(said, kind, record.local_id) if said else ("", {})
+        fields |= given
         if not fields:
             return record
-        change = state or f"{'tier' if kind == 'D' else 'priority'} changed"
+        change = state or f"{' and '.join(sorted(given)) or 'tier'} changed"
         message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {change}"
         self.note(archive, record.line, "read-as-state", message)
         named = {_TITLES[kind]: fields.pop("text", known)}
@@ -457,8 +528,8 @@ class _Fold:
     ) -> Record:
         """Return a record whose words are a remark on a parent's record of its id as one about that.
 
-        So are other words where it is shown as ended, and those that no rule read as a record where the
-        archive goes on with its parent's ids.
+        So are other words where it is shown as ended or as open still, and those that no rule read as a
+        record where the archive goes on with its parent's ids.
         """
         kind, status = _kind_of(record), record.status
         known, text = self.words_of(record, lineage), _made(archive, record)[1]
@@ -467,7 +538,8 @@ class _Fold:
         is_known = is_like or match_key(text) in self.entities_of(record).by_key
         ended = bool(status and status.ended)
         is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
-        is_remark = ended or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
+        goes_on = isinstance(record, ThreadRecord) and record.goes_on
+        is_remark = ended or goes_on or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
         is_new = getattr(status, "value", "") == "revised" or alike == _NEVER_ALIKE or not is_remark
         if not known or not is_own or is_known or is_new:
             return record
@@ -612,10 +684,13 @@ class _Fold:
         """Resolve what a decision depends on, what replaced it, and what it revises."""
         visible, index, line = self.visible[archive.id], self.decisions, record.line
         me = visible[key_of(record.local_id)]
-        for name in record.dependencies or ():
-            if target := self.find(archive, visible, name, index, line, me):
-                words = record.local_id, "depends on", name
-                self.dependencies.append(Reference(archive, line, words, (me, target)))
+        if record.dependencies:  # the last archive that states some counts alone, as for a thread
+            self.dependencies.pop(me, None)
+            self.dependencies[me] = [
+                Reference(archive, line, (record.local_id, "depends on", name), (me, target))
+                for name in record.dependencies
+                if (target := self.find(archive, visible, name, index, line, me))
+            ]
         successor = None
         if record.superseded_by is not None:
             successor = self.find(archive, visible, record.superseded_by, index, line, me)
@@ -704,7 +779,7 @@ class _Fold:
 
     def resolve_references(self) -> None:
         """Add references to the histories; those that close a cycle become problems."""
-        dependencies, cyclic = without_cycles(self.dependencies)
+        dependencies, cyclic = without_cycles(r for group in self.dependencies.values() for r in group)
         blockers, also_cyclic = without_cycles(r for group in self.blockers.values() for r in group)
         for reference in (*cyclic, *also_cyclic):
             self.note_cycle(reference.archive, reference.line, *reference.words)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import fmean
 
-from forgekit.archives.claims import key_of
+from forgekit.archives.claims import BEGINS_WITH_ID, ascii_of, key_of, series_of
 from forgekit.archives.spans import Span
 
 FACTS = ("tag", "parent", "project", "date", "artifact", "insight")
@@ -68,6 +68,7 @@ def grouped(
     spans = _united(spans, lines)
     groups = _Groups(spans, lines, tables)
     groups.add_ids()
+    groups.add_others()
     _give_series_one_kind(groups.records)
     groups.add_fields()
     for found in groups.records:
@@ -95,13 +96,19 @@ def _united(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
     return found
 
 
+_Place = tuple[float, int, Found]
+"""The number of a span about a record, its line, and the record."""
+
+
 class _Groups:
-    """Records to which fields are added; `_places` are the spans about each, by number."""
+    """Records to which fields are added; `_places` are in the order of their spans."""
 
     def __init__(self, spans: Sequence[Span], lines: Sequence[str], tables: Container[int]) -> None:
         self._spans, self._lines = spans, lines
-        self._places = [(n, Found(span)) for n, span in enumerate(spans) if span.tag in ("D", "T")]
-        self.records = [found for _, found in self._places]
+        self._places: list[_Place] = [
+            (n, span.line, Found(span)) for n, span in enumerate(spans) if span.tag in ("D", "T")
+        ]
+        self.records = [found for *_, found in self._places]
         self._rows: dict[int, Found] = {}
         for found in self.records:
             if found.words.line in tables:
@@ -120,7 +127,8 @@ class _Groups:
         for number, span in enumerate(self._spans):
             if span.tag == "id":
                 row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
-                options = [(0.0, row)] if row else self._options(number)
+                options = [(0.0, row)] if row else [*self._options(number)]
+                options = [option for option in options if not self._is_behind(span, option[1])]
                 sure = _SURE_ID * span.margin
                 more = _BEHIND * (span.line in led and span.column > led[span.line])
                 offers += [(is_place, cost + more - sure, number, found) for cost, found in options]
@@ -134,12 +142,34 @@ class _Groups:
                 by_id[key] = found
                 given.add(number)
         begun = {self._spans[number].line for number in given}
-        again = [
-            (number, by_id[key_of(span.text)])
+        again: list[_Place] = [
+            (number, span.line, by_id[key_of(span.text)])
             for number, span in enumerate(self._spans)
             if span.tag == "id" and span.line not in begun and key_of(span.text) in by_id
         ]
         self._places = sorted([*self._places, *again], key=lambda place: place[0])
+
+    def _is_behind(self, span: Span, found: Found) -> bool:
+        """Say whether an id begins a line, and lines with words part it from the record before."""
+        between = self._lines[found.words.last : span.line - 1]
+        before = self._lines[span.line - 1][: span.column]
+        return any(map(str.strip, between)) and re.search(r"\w", before) is None
+
+    def add_others(self) -> None:
+        """Give what follows an id that no record has, at the beginning of a line, to none of the records."""
+        known = {key_of(found.id): found for found in self.records if found.id}
+        series = {place[0] for place in map(series_of, known) if place}
+        begun = {span.line for span in self._spans if span.tag in ("D", "T")}
+        named = {(span.line, span.column) for span in self._spans if span.tag != "id"}
+        others: list[_Place] = []
+        for line, text in enumerate(self._lines, 1):
+            match = None if line in begun else BEGINS_WITH_ID.match(ascii_of(text))
+            place = series_of(match[1]) if match else None
+            is_field = match is not None and (line, match.start(1)) in named
+            if match and place and place[0] in series and key_of(match[1]) not in known and not is_field:
+                number = bisect_left(self._spans, line, key=lambda span: span.line)
+                others.append((number - 0.5, line, Found(Span("D", "", "", line, line, 0.0, 0.0))))
+        self._places = sorted([*self._places, *others], key=lambda place: place[0])
 
     def add_fields(self) -> None:
         """Give each other field to a record."""
@@ -155,16 +185,17 @@ class _Groups:
         """Yield the records before and behind a span, with what each costs."""
         span = self._spans[number]
         ahead = (_clipped(span.ahead) + self._usual[span.tag]) / 2
-        near = bisect_left(self._places, number, key=lambda place: place[0])
+        near = bisect_left(self._places, float(number), key=_number)
         before = self._places[near - 1] if near else None
         behind = next((place for place in self._places[near : near + 2] if place[0] != number), None)
         for place, against in ((before, ahead), (behind, -ahead)):
             if place is None:
                 continue
-            line, found = self._spans[place[0]].line, place[1]
+            _, line, found = place
             first, last = sorted((line, span.line))
             cost = _AHEAD * max(against, 0) + _GAP * min(last - first, _FARTHEST) + self._parted(first, last)
-            yield cost + _OTHER_KIND * (_KIND_OF.get(span.tag, found.kind) != found.kind), found
+            is_other = found.words.text != "" and _KIND_OF.get(span.tag, found.kind) != found.kind
+            yield cost + _OTHER_KIND * is_other, found
 
     def _parted(self, first: int, last: int) -> float:
         """Return how much the layout parts two lines, both counted from 1."""
@@ -195,6 +226,10 @@ def _series_of(record: Found) -> str:
     """Return what is before the last number or letter of an id, "" unless it has letters."""
     match = re.fullmatch(r"\W*([^\W\d_].*?)(?:\d+|(?<=[\s._-])[^\W\d_])\W*", record.id)
     return match[1].casefold() if match else ""
+
+
+def _number(place: _Place) -> float:
+    return place[0]
 
 
 def _clipped(score: float) -> float:

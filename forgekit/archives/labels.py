@@ -86,7 +86,10 @@ JOINING: Mapping[str, Mapping[str, str]] = {
 """For each kind, the labels that may open a clause without a colon."""
 _PLACES = {fold(word) for word in _split(_TABLE["facts"].pop("place"))}
 _FACTS = _values(_TABLE["facts"], str)
-OPENING = {kind: {key.split()[0] for key in keys} for kind, keys in {**KEYS, "": _FACTS}.items()}
+_MORE_FACTS = _values(_TABLE["more_facts"], str)
+OPENING = {
+    kind: {key.split()[0] for key in keys} for kind, keys in {**KEYS, "": {**_FACTS, **_MORE_FACTS}}.items()
+}
 """For each kind, the words that labels begin with; those of facts under ""."""
 STATES: Mapping[str, Words[Enum]] = {
     "T": _values(_TABLE["states"]["T"], ThreadStatus),
@@ -99,10 +102,16 @@ _COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() fo
 BANDS = _values(_TABLE["bands"], float)
 CONFIDENCE = _values(_TABLE["confidence"], float)
 MODES = _values(_TABLE["modes"], str)
+_CHANGES = _values(_TABLE["changes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
 """Letters or word before the number of an id to its kind: D, T, OT or A."""
 MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
+
+
+def change_named(label: str) -> str:
+    """Return what a label gives of a change: `before`, `now` or `field`; "" for any other label."""
+    return _CHANGES.get(fold(label), "")
 
 
 def phrases() -> Mapping[str, list[str]]:
@@ -361,7 +370,7 @@ def names_place(title: str) -> bool:
     return title_words(title) in _PLACES
 
 
-_BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": _FACTS}
+_BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": Words({**_MORE_FACTS, **_FACTS})}
 _in_use = ContextVar("labels", default=_BUILT_IN)
 
 
@@ -419,6 +428,9 @@ def _look_up(label: str, table: Words[str]) -> str | None:
     parts += [_ARTICLE.sub("", key, count=1)]
     noun, _, participle = key.partition(" ")  # alternatives considered, in any language
     parts += [noun] if participle.isalpha() and table.get(noun) == "alternatives" else []
+    words = key.split()
+    timely = [word for word in words if _CHANGES.get(word) == "now"] if len(words) > 1 else []
+    parts += [" ".join(word for word in words if word not in timely)] if timely else []
     parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(
         (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None

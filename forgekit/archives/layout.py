@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from forgekit.archives.claims import BEGINS_WITH_ID, ascii_of
 from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
@@ -142,6 +143,25 @@ def introductions(lines: Sequence[str]) -> list[int]:
         found.append(above[-1][2] if above else 0)
         above.append((indent, listed, number))
     return found
+
+
+def title_of_list(number: int, titles: Sequence[int], lines: Sequence[str]) -> str:
+    """Return the words of the line above the list that a line is an item of, "" if it is none.
+
+    A line that begins with an id is an item too.
+
+    Args:
+        titles: as of `introductions`.
+    """
+    while number and _is_listed(lines[number - 1]):
+        number = titles[number - 1]
+        if number and not _is_listed(lines[number - 1]):
+            return lines[number - 1].strip(" \t#*_:")
+    return ""
+
+
+def _is_listed(line: str) -> bool:
+    return is_item(line) or BEGINS_WITH_ID.match(ascii_of(line)) is not None
 
 
 def _by_line(spans: Iterable[Span]) -> dict[int, list[Span]]:

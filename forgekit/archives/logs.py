@@ -31,6 +31,7 @@ from forgekit.archives.claims import (
     named_fields,
     text_of,
 )
+from forgekit.archives.differences import change_of, is_change
 from forgekit.archives.document import Document, read_document
 from forgekit.archives.labels import (
     fact_named,
@@ -301,13 +302,26 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
         elif isinstance(value, Mapping):
             _walk(found, value, family, carried=inherited)
         elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
-            if kind := _kind_of_items(value):
-                _take(found, name, value, family, carried=False, listed=kind)
-            elif family is not Family.MACHINE and not fact_named(name):
-                message = f"the {len(value)} entries under {name[:40]!r} are no records that are known"
+            records = [item for item in value if not _is_change(found, item)]
+            if kind := _kind_of_items(records):
+                _take(found, name, records, family, carried=False, listed=kind)
+            elif records and family is not Family.MACHINE and not fact_named(name):
+                message = f"the {len(records)} entries under {name[:40]!r} are no records that are known"
                 found.warn(
                     "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
                 )
+
+
+def _is_change(found: ClaimList, item: Any) -> bool:
+    """Say whether an item states what a parent's record was and is now, and add its update."""
+    if not isinstance(item, Mapping) or not is_change(item):
+        return False
+    name = next((str(item[key]) for key in item if field_named(key, "D") == "local_id"), "")
+    pairs = [(key, text_of(value)) for key, value in item.items() if str(value) != name]
+    line: int = getattr(item, "line", 0) or 1
+    if name:
+        found.updates.append(Update(local_id=bare(name), line=line, text=one_line(change_of(pairs))))
+    return bool(name)
 
 
 def _kind_of_codes(value: Mapping[str, Any]) -> str:

@@ -73,6 +73,7 @@ _NOTE = re.compile(r"\s*\([^()]*\)$")
 _REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
 _LONGEST = 300
 """Characters of a description of a parent."""
+_CLAUSE_END = re.compile(r"[.;)\n\uff09\u3002]")
 _ARCHIVE_TITLE = re.compile(r"conversation archive\s*[:\u2013\u2014-]\s*(\S.*)$", re.IGNORECASE)
 
 
@@ -85,6 +86,11 @@ class Facts:
     def add(self, name: str, value: str, line: int) -> None:
         """Add one value."""
         self._pairs.setdefault(name, []).append((value, line))
+
+    @property
+    def lines(self) -> set[int]:
+        """The lines that labelled values are on."""
+        return {line for pairs in self._pairs.values() for _, line in pairs}
 
     def all(self, *names: str) -> Iterator[tuple[str, int]]:
         """Yield every value under the names, in their order, but for spellings of "none"."""
@@ -109,7 +115,7 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
         if table.kind == "table" and len(table.cells) == 2 and page.own[table.line - 1]:
             rows = [(fact_named(row.cells[0]), row) for row in table.children if len(row.cells) == 2]
             known = [(each, row) for each, row in rows if each]
-            for each, row in known if 2 * len(known) > len(rows) else ():
+            for each, row in known if 2 * len(known) >= len(rows) else ():
                 facts.add(each, row.cells[1], row.line)
     for mapping in page.found.documents:
         _mapping_facts(facts, mapping, getattr(mapping, "line", 0) or 1)
@@ -136,6 +142,9 @@ def add_tagged(
     for span in sorted(spans, key=lambda span: -span.margin if span.tag == "tag" else 0):
         if span.tag in known or span.tag not in ("tag", "project", "parent", "date"):
             continue
+        is_cell = span.tag == "project" and lines[span.line - 1].lstrip()[:1] == "|"
+        if is_cell and span.line in facts.lines:
+            continue  # it is behind another label
         if span.tag == "date" and not is_moment(bare(span.text), day_first=True):
             continue
         if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
@@ -263,7 +272,8 @@ def _unlabelled_parents(facts: Facts, lines: Sequence[Node]) -> None:
             facts.add("parent", plain[2], node.line)
         for match in QUOTED.finditer(node.text):
             if names_parent(node.text[: match.start()]):
-                facts.add("parent", match.group(), node.line)
+                dated = _CLAUSE_END.split(node.text[match.end() :], maxsplit=1)[0]
+                facts.add("parent", match.group() + dated, node.line)
 
 
 def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bool) -> bool:

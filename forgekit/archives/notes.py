@@ -14,11 +14,15 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
+    ONLY_STARS,
+    OWN_FIELDS,
     REST,
+    ClaimList,
     ascii_of,
     bare,
     both,
     is_moment,
+    make_claim,
     parse_decision_status,
     parse_integer,
     parse_priority,
@@ -41,6 +45,7 @@ from forgekit.archives.labels import (
     letters,
 )
 from forgekit.archives.states import end_noted
+from forgekit.model.archive_record import Family
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
 _BRACKETS_LIMIT = 8
@@ -56,6 +61,7 @@ _BOUND = re.compile(
 )
 _WRITTEN = re.compile(r"[^\W\d_]{4}|[\u3040-\u9fff]{2}")
 _NAME_REST = 3  # words behind a stop in a name
+_RATED = ("tier", "confidence", "priority")
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*_`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
@@ -75,6 +81,9 @@ _TAIL = re.compile(
 _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
+_SHARE = re.compile(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%")
+_CHANGE = re.compile(r"(?P<was>[^\u2192>]+?)\s*(?:->|=>|\u2192)\s*(?P<now>[^\u2192>]+)")
+"""`medium -> high`: what a field was, and what it is."""
 _ARROW_TO = re.compile(r"(?:->|=>|\u2192)\s*[*_`]*")
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
 _WIDE_NUMBER = re.compile(r"(?<=[\u3040-\u9fff\uac00-\ud7af])(?=\d)")
@@ -118,6 +127,23 @@ def annotated(
     ):
         text, fields = _answered(text, fields)
     return text.strip(), fields
+
+
+def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
+    """Split what a text states of a parent's record: its words, and the values of labels and parts in it.
+
+    `needs: D8` is a label alone; `open, high` is a state and a priority.
+    """
+    lead, pairs = split_labels(text, kind)
+    pairs = [pair for pair in pairs if pair[0] in OWN_FIELDS[kind]]
+    raw = _joined(pairs) if pairs else {}
+    said = (lead if pairs else text).strip(" .*_")
+    raw = {name: v for name, v in fields_of_note(said, kind).items() if name in _RATED} | raw
+    claim = make_claim(ClaimList(), local_id, raw, 0, Family.PROSE, kind=kind) if raw else None
+    values = claim.values if claim else {}
+    values |= {"tier": values["confidence"]} if "confidence" in values else {}
+    names = {*OWN_FIELDS[kind], "tier_token"} - {"confidence"}
+    return said, {name: value for name, value in values.items() if name in names}
 
 
 def _joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -298,7 +324,8 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     parts = [part for part in map(bare, _parts(inner)) if part]
     fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
-        found, last = _field_of_part(part, kind), next(reversed(fields), "")
+        change = _CHANGE.fullmatch(part)
+        found, last = _field_of_part(change["now"] if change else part, kind), next(reversed(fields), "")
         is_id = last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part)
         is_more = last in ("alternatives", "tags", "rationale") or (last == "status" and references(part))
         label = LABEL.match(part)
@@ -349,6 +376,12 @@ def _agrees_with_band(fields: dict[str, Any]) -> bool:
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     """Return the field that a part of a bracket names, or {}."""
     part = _WIDE_NUMBER.sub(" ", part.replace("*", ""))
+    change = _CHANGE.fullmatch(part)
+    if (
+        change
+        and (now := _field_of_part(change["now"], kind)).keys() == _field_of_part(change["was"], kind).keys()
+    ):
+        return now
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair
@@ -358,7 +391,7 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
         value, rest = leading(part, CONFIDENCE)
         if value is not None and (not rest.strip() or field_named(rest, "D") == "confidence"):
             return {"confidence": part}
-    if re.fullmatch(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%", part):
+    if _SHARE.fullmatch(part) or (kind == "D" and ONLY_STARS.fullmatch(part)):
         return {"tier": part}
     if len(words) > 4:
         return {}

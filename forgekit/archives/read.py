@@ -40,7 +40,7 @@ from forgekit.archives.logs import (
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
 from forgekit.archives.tagged import read_tagged
-from forgekit.archives.updates import read_updates
+from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, archive_id, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
@@ -51,7 +51,7 @@ from forgekit.model.settings import OwnLabels
 from forgekit.times import Instant
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
-_NO_FIELDS = {"text", "entity", "number"}
+_NO_FIELDS = {"text", "entity", "number", "goes_on"}
 """What a claim has beside its fields."""
 _COMPACTION = "This session is being continued from a previous conversation"
 
@@ -125,6 +125,8 @@ def _read(document: Document) -> ArchiveText:
     if parents and not names_parent:
         updates += read_updates(page)
     merged = claim_rules.join(found, found.claims, has_parent=bool(parents))
+    if parents:
+        mark_open(page, merged)
     merged = [claim_rules.restated(claim) if parents else claim_rules.stated(claim) for claim in merged]
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)
@@ -180,7 +182,7 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     for table in document.nodes:
         if table.kind == "table" and records.lists_chunks(table):
             lines[table.line - 1 : table.last] = [False] * (table.last - table.line + 1)
-    read = sorted(claim.line for claim in page.found.claims)
+    read = sorted([*(c.line for c in page.found.claims), *(u.line for u in page.found.updates)])
     for fence, is_own, heading in _fences(document, spans):
         is_data = fence.info in _DATA or (fence.info == "" and not read)
         if is_data and is_own and not (heading and records.is_record(heading)):

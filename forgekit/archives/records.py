@@ -37,6 +37,7 @@ from forgekit.archives.claims import (
     parse_integer,
     parse_range,
 )
+from forgekit.archives.differences import change_of, is_change
 from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document, walk
 from forgekit.archives.labels import (
     fact_named,
@@ -50,7 +51,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.logs import is_log
 from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
-from forgekit.model.archive_record import Chunk, Family
+from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
@@ -73,6 +74,8 @@ _BRACKETED = re.compile(
 )
 _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
+_ALONE = re.compile(rf"[*_`~#\[]*{ANY_ID}[*_`~\]]*")
+"""A cell that is an id."""
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
 _LEAD_IN = re.compile(
@@ -206,6 +209,8 @@ class Reader:
                 above = base
             if not self.page.speaks(node):
                 self.walk(node.children if node.kind == "heading" else (), base)
+            elif node.kind == "table" and is_change(node.cells):
+                self._changes(node)
             elif node.kind == "table":
                 self._table(node, above)
             elif start := self.start_of(node, above, before):
@@ -589,6 +594,17 @@ class Reader:
                 raw.setdefault("status", "rejected" if kind == "D" else "resolved")
             if re.search(r"\w", "".join(cells.values())):
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
+
+    def _changes(self, table: Node) -> None:
+        """Read the rows of a table that give what a parent's records were and are now."""
+        for row in table.children:
+            pairs = list(zip(table.cells, row.cells, strict=False))
+            name = next((cell for _, cell in pairs if _ALONE.fullmatch(ascii_of(bare(cell)))), "")
+            if name and self.page.own[row.line - 1]:
+                text = one_line(change_of((label, cell) for label, cell in pairs if cell != name))
+                self.page.found.updates.append(Update(local_id=bare(name), line=row.line, text=text))
+                self.page.of_parents.add(row.line)
+                self.page.taken.add(row.line)
 
 
 def end_of(pattern: re.Pattern[str], text: str, place: int) -> int:

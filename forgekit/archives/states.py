@@ -110,14 +110,26 @@ def end_noted(text: str, kind: str) -> str:
 
     Single words are far from the phrases that were fitted: at `MARGIN` one in ten of any words seems an end.
     """
-    found = best(_weights()[kind], text, kind, margin=_NOTED)
+    found = clear_state(text, kind)
     return found if found in ENDS else ""
+
+
+def clear_state(text: str, kind: str) -> str:
+    """Return the state that a few words name, "" where that is not very clear."""
+    found = best(_weights()[kind], text, kind, margin=_NOTED)
+    return "" if found in (None, "none") else str(found)
 
 
 def first_clause(text: str) -> str:
     """Return what precedes the first mark that parts clauses, "" where there is none."""
     stop = _STOP.search(text)
     return text[: stop.start()] if stop else ""
+
+
+def behind_clause(text: str) -> str:
+    """Return what follows the first mark that parts clauses, "" where there is none."""
+    stop = _STOP.search(text)
+    return text[stop.end() :].strip() if stop else ""
 
 
 def state_named(text: str, kind: str) -> str:
@@ -140,6 +152,6 @@ def new_text(text: str, kind: str) -> str:
 
 def behind_state(text: str, kind: str) -> str:
     """Return the words of a phrase behind the clause that is its state; all of it where there are none."""
-    stop, head = _STOP.search(text), first_clause(text)
-    rest = text[stop.end() :].strip() if stop and head else ""
+    head = first_clause(text)
+    rest = behind_clause(text) if head else ""
     return rest if len(rest) > 1 and state_named(head, kind) else text

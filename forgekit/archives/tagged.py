@@ -19,6 +19,7 @@ from math import exp, inf
 from typing import Any
 
 from forgekit.archives.claims import (
+    ANY_ID,
     LOCAL_ID,
     OWN_FIELDS,
     REST,
@@ -54,6 +55,7 @@ from forgekit.archives.labels import (
 from forgekit.archives.layout import (
     introductions,
     is_item,
+    title_of_list,
     with_headings,
     with_lists,
     with_series,
@@ -113,6 +115,8 @@ _WRITTEN = re.compile(
 )
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
+_ID, _LETTERS = re.compile(rf"(?<!\w){ANY_ID}"), re.compile(r"[^\W\d_]")
+_ID_END = re.compile(r" [(\[]|\s{2,}|\t")
 _LOOK_BELOW = 60  # lines that are looked at below a record
 _NOUNS = {"D": "decision", "T": "thread"}
 _WORDS = re.compile(r"[^\W_]+")
@@ -152,6 +156,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     labels = _label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
+    spans = [span for span in spans if span.tag not in ("D", "T") or _says_something(span.text)]
     found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
     found = _stated([each for each in found if not _is_field(page, each)], page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
@@ -183,13 +188,18 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
                 _propose(page, each)
             continue
         else:
-            title = _title_of(each.words.line, titles, lines)
+            title = title_of_list(each.words.line, titles, lines)
             _register(page, each, before, title, referred, used, labels)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
     page.found.problems[:] = [each for each in page.found.problems if not _is_understood(page, each)]
     return facts
+
+
+def _says_something(text: str) -> bool:
+    """Say whether words are more than marks and ids."""
+    return _LETTERS.search(_ID.sub(" ", ascii_of(text))) is not None
 
 
 def _is_understood(page: Page, problem: Problem) -> bool:
@@ -451,15 +461,6 @@ def left_behind(lines: Sequence[str], each: Found) -> str:
     )
 
 
-def _title_of(number: int, titles: Sequence[int], lines: Sequence[str]) -> str:
-    """Return the words of the line above the list that a line is an item of, "" if it is none."""
-    while number and is_item(lines[number - 1]):
-        number = titles[number - 1]
-        if number and not is_item(lines[number - 1]):
-            return lines[number - 1].strip(" \t#*_:")
-    return ""
-
-
 def _propose(page: Page, each: Found) -> None:
     """Add what may be a record and is not sure enough."""
     kind, fields = _kind_of(each), _fields(each, _kind_of(each))
@@ -563,7 +564,7 @@ def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
 
 def _id_of(each: Found) -> str:
     """Return a record's id, in the shape of an id if its line holds one there."""
-    return ascii_of(each.id).partition(" [")[0].partition(" (")[0].strip("#[]().:* ") if each.id else ""
+    return _ID_END.split(ascii_of(each.id), maxsplit=1)[0].strip("#[]().:* ") if each.id else ""
 
 
 def _kind_of(each: Found) -> str:

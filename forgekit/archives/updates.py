@@ -7,11 +7,13 @@ claim for each sentence that gives one of them new words.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from forgekit.archives.claims import (
     ANY_ID,
+    Claim,
     ascii_of,
     bare,
     key_of,
@@ -21,8 +23,10 @@ from forgekit.archives.claims import (
     series_of,
 )
 from forgekit.archives.document import Node
+from forgekit.archives.layout import introductions, title_of_list
+from forgekit.archives.notes import stated_beside
 from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
-from forgekit.archives.states import ENDS, new_text, state_named
+from forgekit.archives.states import ENDS, clear_state, new_text, state_named
 from forgekit.model.archive_record import Update
 from forgekit.model.rules import one_line
 
@@ -51,7 +55,7 @@ def read_updates(page: Page) -> list[Update]:
     found = [each for each in _listed_under_states(page) if key_of(each.local_id) not in known]
     known |= {key_of(each.local_id) for each in found}
     own = set(filter(None, map(series_of, known)))
-    made: list[tuple[range, list[Update]]] = []
+    made: list[tuple[range, list[Update], bool]] = []
     lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
     places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
     for first, sentence in [*_sentences_of_ids(page)]:
@@ -62,7 +66,9 @@ def read_updates(page: Page) -> list[Update]:
         line = next(filter(_has_words, rows), text)  # fields of a record may follow on the next ones
         states = {kind: state_named(line, kind) for kind in kinds}
         is_listed = not _has_words(text) and (len(ids) > 1 or _is_alone(nodes, at))
-        is_update = _is_of_state(line, states.values()) or any(rated(line, kind) for kind in kinds)
+        is_update = _is_of_state(line, states.values()) or any(
+            rated(line, kind) or _is_labelled(line, kind) for kind in kinds
+        )
         keys = {*map(key_of, ids)}
         if not ids or not keys.isdisjoint(known) or not (is_listed or is_update):
             own.update(filter(None, map(series_of, ids)))
@@ -73,15 +79,27 @@ def read_updates(page: Page) -> list[Update]:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
             lines = range(first, first + sentence.count("\n") + 1)
-            made.append((lines, [Update(local_id=each, line=first, text=one_line(text)) for each in ids]))
+            updates = [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
+            made.append((lines, updates, _names_end(line, states)))
             known |= keys
-    updated = set(filter(None, (series_of(each.local_id) for _, updates in made for each in updates)))
-    for lines, updates in made:
-        if not all(_is_among(own, updated, each.local_id) for each in updates):
+    updated = set(filter(None, (series_of(each.local_id) for _, some, _ in made for each in some)))
+    for lines, updates, is_certain in made:
+        if is_certain or not all(_is_among(own, updated, each.local_id) for each in updates):
             page.of_parents.update(lines)
             page.taken.update(lines)
             found += updates
     return found
+
+
+def mark_open(page: Page, claims: Iterable[Claim]) -> None:
+    """Mark the claims of threads below a title that says that its threads are open still."""
+    lines, sections = page.document.lines, page.document.sections
+    titles = introductions(lines)
+    for claim in claims:
+        above = bisect_left(sections, claim.line, key=lambda section: section.heading_line)
+        names = {title_of_list(claim.line, titles, lines), sections[above - 1].title if above else ""} - {""}
+        if claim.kind == "T" and any(clear_state(name, "T") == "open" for name in names):
+            claim.values["goes_on"] = True
 
 
 def _is_among(own: Collection[tuple[str, int]], updated: Collection[tuple[str, int]], local_id: str) -> bool:
@@ -106,6 +124,19 @@ def _is_of_state(text: str, states: Iterable[str]) -> bool:
     return any(states) and (len(words) <= _FEW_WORDS or not {"active", "open", ""}.issuperset(states))
 
 
+def _is_labelled(text: str, kind: str) -> bool:
+    """Say whether a text is nothing but labels with values."""
+    said, given = stated_beside(text, kind, "")
+    return bool(given) and not said
+
+
+def _names_end(text: str, states: Mapping[str, str]) -> bool:
+    """Say whether a line names an end and the record that made it: `superseded by D8`."""
+    others = references(text)
+    ended = {kind for kind, state in states.items() if state in ENDS}
+    return bool(others) and (kind_of(others[0]) or "DT")[0] in ended
+
+
 def _has_words(text: str) -> bool:
     return re.search(r"[^\W\d_]{2}", text) is not None
 
@@ -115,7 +146,9 @@ def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
     for first, text in paragraphs(page, page.several):
         starts = [match.end() for match in _BEGINS.finditer(ascii_of(text))]
         for start, end in pairwise([*starts, len(text)]):
-            yield first + text.count("\n", 0, start), text[start:end].strip()
+            sentence = text[start:end].strip()
+            body, _, last = sentence.rpartition("\n")  # marks before the next id
+            yield first + text.count("\n", 0, start), sentence if not body or _has_words(last) else body
 
 
 def _ids_before(sentence: str) -> tuple[list[str], str]:

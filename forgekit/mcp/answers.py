@@ -103,7 +103,11 @@ ANSWERS: Mapping[str, Answer] = {
         ("short_id", "days", "project_name", "decision"),
     ),
     "written": Answer(
-        {**_WRITTEN, "replacements": _rows("short_id", "texts"), "new_projects": _rows("name", "did_you_mean")}
+        {
+            **_WRITTEN,
+            "replacements": _rows("short_id", "texts"),
+            "new_projects": _rows("name", "did_you_mean"),
+        }
     ),
     "compaction_status": Answer(
         {

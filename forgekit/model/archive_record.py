@@ -85,6 +85,7 @@ class ThreadRecord:
     Attributes:
         number: as of a decision.
         reopened: the archive states that the thread was reopened.
+        goes_on: its list says that its threads are open still.
         blocked_by: threads that it waits for, as the archive calls them.
         waits_for: what else it waits for, in words.
     """
@@ -99,6 +100,7 @@ class ThreadRecord:
     content: str = ""
     status: ThreadStatus | None = None
     reopened: bool = False
+    goes_on: bool = False
     priority: Priority | None = None
     blocked_by: tuple[str, ...] | None = None
     waits_for: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def test_a_parent_that_is_no_tag_is_kept_as_it_is_described() -> None:
     read = read_archive(f"{TITLE}**Continues:** the talk of May, discussion\n")
     assert (read.inherits_from, read.problems) == (("the talk of May, discussion",), ())
     quoted = read_archive(f'{TITLE}*Of 5 May. Continues "Keys, first round" of March.*\n')
-    assert quoted.inherits_from == ('"Keys, first round"',)
+    assert quoted.inherits_from == ('"Keys, first round" of March',)
 
 
 @pytest.mark.parametrize(
