@@ -1167,6 +1167,10 @@ def restated(claim: Claim) -> Claim:
     if not (replaced or _SEPARATES.match(rest)):
         return claim
     reason = one_line(rest.strip(_STOPS))
+    if state is DecisionStatus.REVISED and not replaced and (new := new_text(one_line(text), "D")):
+        return replace(
+            claim, values={**claim.values, "text": new, "status": None, "revises": (claim.local_id,)}
+        )
     if kind == "D" and not replaced and reason:  # it is kept as the text of a record that no parent has
         ended = {"status": state, "scope": Scope.INHERITED, "rationale": reason}
         return replace(claim, values={**claim.values, **ended}) if state.ended else claim

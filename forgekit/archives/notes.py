@@ -72,6 +72,9 @@ _LAST_PART = re.compile(
 _LEADING = re.compile(
     r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?(?:\s+|(?=[\u3040-\u9fff]))"
 )
+_SYMBOLS = re.compile(r"[^\w\s\x00-\x7f]+\s*")
+_RATED_FIRST = re.compile(r"(?P<inner>[^\W\d_]+(?:, [^\W\d_]+)?)(?: \([^()]{1,60}\))?[:\uff1a]\s+(?=\S)")
+"""`medium, open: `, `high (raised from medium): ` before a title."""
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
@@ -190,8 +193,9 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
     """Take the boxes, symbols and brackets before a title, and the strike through it."""
     for _ in range(4):
         box = re.match(r"\[([ xX\u2713-])\]\s+", text)
-        symbol = re.match(r"[^\w\s\x00-\x7f]+\s*", text) if text and is_symbol(text[0]) else None
+        symbol = _SYMBOLS.match(text) if text and is_symbol(text[0]) else None
         match = _LEADING.match(text)
+        rated = _RATED_FIRST.match(text) if kind == "T" else None
         word = re.match(r"([A-Z]{4,})\b[\s:\u2014\u2013-]+(?=\S)", text) if kind == "T" else None
         if word and parse_thread_status(word[1])[0] is not None:
             fields.setdefault("status", word[1])
@@ -210,6 +214,9 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
         elif match and (notes := fields_of_note(match["inner"], kind)):
             fields.update(notes)
             text = text[match.end() :]
+        elif rated and (notes := fields_of_note(rated["inner"], kind)):
+            fields.update(notes)
+            text = text[rated.end() :]
         else:
             break
     return _without_strike(text, kind, fields)
@@ -219,6 +226,8 @@ def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
     """Take the strike through a title, which shows that it ended, and what is behind it."""
     struck = _STRUCK.fullmatch(text)
     rest = struck["rest"].strip() if struck else ""
+    symbol = _SYMBOLS.match(rest)
+    rest = rest[symbol.end() :] if symbol and not any(c in MARKS for c in symbol.group()) else rest
     arrow = _ARROW_TO.match(rest)
     if struck and (
         not rest

@@ -13,6 +13,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from math import sqrt
 
 CLASSES = {
     "D": ("none", "active", "reinstated", "superseded", "invalidated", "revised"),
@@ -26,7 +27,8 @@ _NOTED = 700
 """The same for a bracket of a few words."""
 ENDS = ("superseded", "invalidated", "resolved", "abandoned")
 """The classes by which a record ends."""
-_STOP = re.compile(r"\s*(?:[.:;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
+_STOP = re.compile(r"\s*(?:[.:](?!\d)|[;\u3001\u3002\uff1a\u2192\u2013\u2014]|->|\s-\s)\s*")
+_OPENING = re.compile(r"[^,(\uff08\uff0c\u3001]{3,40}(?=[,(\uff08\uff0c\u3001])")
 _LABEL = re.compile(r"\S{1,12}\s?[:\uff1a]\s*")
 _WORDS = 30
 _HEAD_WORDS = 12
@@ -71,6 +73,14 @@ def best(
         margin: counts times the root of the number of features.
         is_state: leave `none` out.
     """
+    name, lead = _first(weights, text, kind, is_state=is_state)
+    return name if lead >= margin else None
+
+
+def _first(
+    weights: Sequence[Sequence[int]], text: str, kind: str, *, is_state: bool = False
+) -> tuple[str, float]:
+    """Return the best class of a phrase, and how far it lies above the next, by the root of the features."""
     found = features(text)
     scores = sorted(
         (sum(map(row.__getitem__, found)), name)
@@ -78,7 +88,7 @@ def best(
         if not (is_state and name == "none")
     )
     (second, _), (first, name) = scores[-2:]
-    return name if (first - second) ** 2 >= margin**2 * len(found) else None
+    return name, (first - second) / sqrt(len(found))
 
 
 @lru_cache(maxsize=1)
@@ -92,17 +102,26 @@ def _weights() -> Mapping[str, Sequence[Sequence[int]]]:
 
 @lru_cache(maxsize=16_384)  # a fold asks for the phrases of all archives, twice
 def meaning_of(text: str, kind: str, *, is_state: bool = False) -> str | None:
-    """Return the class of a phrase, or else of its first clause, for a decision (D) or thread (T), or None.
+    """Return the class of a phrase or of how it begins, the clearer of them, or None.
+
+    Its beginning is its first clause, or goes to the first comma or bracket; of a phrase that is clearly a
+    text of its own it is the clause alone.
 
     Args:
         is_state: the phrase follows a label of states, so it is no text of its own.
     """
     weights, head = _weights()[kind], first_clause(text)
-    found = best(weights, text, kind, margin=MARGIN, is_state=is_state)
-    if found not in (None, "none") or not head:
-        return found
-    clause = best(weights, head, kind, margin=MARGIN, is_state=is_state)
-    return found if clause in (None, "none") else clause
+    named = _first(weights, text, kind, is_state=is_state)
+    if named[1] < MARGIN or named[0] != "none":
+        opening = _OPENING.match(text)
+        heads = [each for each in (head, opening.group().rstrip() if opening else "") if each]
+        clear = [named, *(_first(weights, each, kind, is_state=is_state) for each in heads)]
+        clear = [each for each in clear if each[0] != "none" and each[1] >= MARGIN]
+        surest = max(clear, key=lambda each: each[1], default=("", 0.0))[0]
+        whole = named[0] if named in clear else ""
+        return (whole if {whole, surest} <= {*ENDS} else surest) or None  # of two ends, that of all of it
+    clause = best(weights, head, kind, margin=MARGIN, is_state=is_state) if head else None
+    return "none" if clause in (None, "none") else clause
 
 
 def end_noted(text: str, kind: str) -> str:
