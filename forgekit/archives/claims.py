@@ -34,6 +34,7 @@ from forgekit.archives.labels import (
     priority_of,
 )
 from forgekit.archives.states import (
+    ENDS,
     behind_clause,
     behind_state,
     first_clause,
@@ -1088,6 +1089,9 @@ def update_in(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]
     state = state_named(text, kind) or ("superseded" if arrow else "")
     if kind == "D" and change_named(first_clause(text)) == "now":
         state = "revised"
+    known = STATES[kind].get(fold(first_clause(text) or text))
+    if state in ENDS and known is not None and not getattr(known, "ended", True):
+        state = str(known.value)
     return state, rated(text, kind) | (_became(state, text, kind, local_id) if state else {})
 
 

@@ -12,6 +12,8 @@ from forgekit.archives.claims import is_none
 from forgekit.archives.labels import change_named, field_named
 from forgekit.archives.states import ENDS, first_clause, state_named
 
+_AGAIN = "reinstated"
+"""What a record is whose end is taken back, in words of `states`."""
 _FEWEST_WORDS = 3
 """Words of what a record says; fewer are a state or a value."""
 _GIVEN = ("text", "status")
@@ -36,14 +38,20 @@ def change_of(pairs: Iterable[tuple[str, str]]) -> str:
         said = f"{field}: {now}"
     elif _is_text(now) and (_is_text(before) or "text" in names):
         said = f"revised: {now}"
+    elif _is_over(before) and not _is_over(now) and any(state_named(now, kind) for kind in "DT"):
+        said = f"{_AGAIN}: {now}"
     else:
         said = now
-    ended = any(state_named(first_clause(said) or said, kind) in ENDS for kind in "DT")
+    ended = _is_over(first_clause(said) or said)
     for label, value in values.items():
         is_known = any(field_named(label, kind) for kind in "DT")
         joint = f". {label}: " if is_known else ": " if ended else ". "
         said = f"{said.rstrip(' .')}{joint}{value}"
     return said.strip()
+
+
+def _is_over(value: str) -> bool:
+    return any(state_named(value, kind) in ENDS for kind in "DT")
 
 
 def _is_text(value: str) -> bool:

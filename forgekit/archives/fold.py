@@ -39,6 +39,7 @@ from forgekit.archives.ancestry import (
 )
 from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, series_of, update_in
 from forgekit.archives.notes import annotated, stated_beside
+from forgekit.archives.states import behind_clause, first_clause
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -433,7 +434,7 @@ class _Fold:
         raw: dict[str, Any] = {"local_id": name, "line": update.line, "family": Family.PROSE}
         raw |= {"scope": Scope.INHERITED, **short, **fields}
         if kind == "D":
-            return DecisionRecord(**{"text": self.decisions.texts[held], **raw})
+            return self.with_old_fields(DecisionRecord(**{"text": self.decisions.texts[held], **raw}), held)
         return ThreadRecord(**{"title": self.threads.texts[held], **raw})
 
     def of_series(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
@@ -473,13 +474,20 @@ class _Fold:
         return record
 
     def with_state(self, archive: Archive, record: Record, lineage: Sequence[LocalIds]) -> Record:
-        """Return a record under a parent's id; where its text is a state, as one with that state."""
+        """Return a record under a parent's id; where its text is a state, as one with that state.
+
+        So is one whose text is a state and the parent's words: `in force again: Use rows`.
+        """
         kind, index = _kind_of(record), self.entities_of(record)
         held = self.held(record, lineage) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
-        if not (own and known) or text == record.local_id or abbreviates(known, text):
+        repeats = bool(known) and match_key(behind_clause(text)) == match_key(
+            known
+        )  # `in force again: Use rows`
+        if not (own and known) or text == record.local_id or (abbreviates(known, text) and not repeats):
             return record
+        text = first_clause(text) if repeats else text
         said, given = stated_beside(text, kind, record.local_id)
         state, fields = update_in(said, kind, record.local_id) if said else ("", {})
         fields |= given
@@ -492,7 +500,8 @@ class _Fold:
         ended = record.status is not None and record.status.ended
         replaced = {"scope"} if ended else {"scope", "status", "reopened"}
         silent = {key: value for key, value in fields.items() if key in replaced or not getattr(record, key)}
-        return replace(record, **named, **silent)
+        stated = replace(record, **named, **silent)
+        return self.with_old_fields(stated, held) if isinstance(stated, DecisionRecord) else stated
 
     def least_likeness(
         self, archive: Archive, records: Iterable[Record], lineage: Sequence[LocalIds]
@@ -581,13 +590,18 @@ class _Fold:
         status = None if revised else record.status
         name = short_id(Kind.DECISION, named) if record.number == "" else record.local_id
         revises = tuple(dict.fromkeys((*record.revises, name)))
-        new = replace(record, entity=None, status=status, revises=revises)
+        return self.with_old_fields(replace(record, entity=None, status=status, revises=revises), named)
+
+    def with_old_fields(self, record: DecisionRecord, old: EntityId) -> DecisionRecord:
+        """Return a record; a new version of a decision has the old one's fields where it is silent."""
+        if not record.revises:
+            return record
         silent = {
             name: value
-            for name, value in self.fields_of(named).items()
-            if not getattr(new, name) and (name != "tier_token" or new.tier is None)
+            for name, value in self.fields_of(old).items()
+            if not getattr(record, name) and (name != "tier_token" or record.tier is None)
         }
-        return replace(new, **silent)
+        return replace(record, **silent)
 
     def fields_of(self, decision: EntityId) -> dict[str, Any]:
         """Return the fields of a decision that a new version keeps where its record is silent."""

@@ -23,9 +23,10 @@ from forgekit.archives.claims import (
     series_of,
 )
 from forgekit.archives.document import Node
+from forgekit.archives.labels import field_named
 from forgekit.archives.layout import introductions, title_of_list
 from forgekit.archives.notes import stated_beside
-from forgekit.archives.records import DECORATION, Page, Reader, end_of, paragraphs
+from forgekit.archives.records import DECORATION, Page, Reader, end_of, labelled, paragraphs
 from forgekit.archives.states import ENDS, clear_state, new_text, state_named
 from forgekit.model.archive_record import Update
 from forgekit.model.rules import one_line
@@ -79,7 +80,8 @@ def read_updates(page: Page) -> list[Update]:
             reader.take_reworded(ids[0], new, nodes, at)
         else:
             lines = range(first, first + sentence.count("\n") + 1)
-            updates = [Update(local_id=each, line=first, text=one_line(text)) for each in ids]
+            said = _joined(text)
+            updates = [Update(local_id=each, line=first, text=said) for each in ids]
             made.append((lines, updates, _names_end(line, states)))
             known |= keys
     updated = set(filter(None, (series_of(each.local_id) for _, some, _ in made for each in some)))
@@ -100,6 +102,16 @@ def mark_open(page: Page, claims: Iterable[Claim]) -> None:
         names = {title_of_list(claim.line, titles, lines), sections[above - 1].title if above else ""} - {""}
         if claim.kind == "T" and any(clear_state(name, "T") == "open" for name in names):
             claim.values["goes_on"] = True
+
+
+def _joined(text: str) -> str:
+    """Return lines as one; a stop parts what is before a label that begins a line."""
+    lines = [line.strip() for line in text.split("\n")]
+    for n, line in enumerate(lines[1:], 1):
+        label = labelled(line.lstrip("-*+> "))[0]
+        if label and any(field_named(label, kind) for kind in "DT") and lines[n - 1][-1:] not in ".;!?":
+            lines[n - 1] += "."
+    return one_line(" ".join(lines))
 
 
 def _is_among(own: Collection[tuple[str, int]], updated: Collection[tuple[str, int]], local_id: str) -> bool:
