@@ -26,6 +26,12 @@ _BRACKETED = re.compile(r"[(\uff08][^()\uff08\uff09]*[)\uff09]")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s|\u3002")
+_DAY_NUMBERS = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
+_DAY_NAMES = re.compile(
+    r"(?<![\w.])(?:(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?(?P<behind>[^\W\d_]{3,12})"
+    r"|(?P<before>[^\W\d_]{3,12})\s+(?P<number>\d{1,2})(?:st|nd|rd|th)?)(?![\w])"
+)
+_MONTHS, _DAYS, _LONG = 12, 31, 4
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORTEST = 6
 """Letters of a title, or of a part of one, that are no chance."""
@@ -40,6 +46,7 @@ class Descriptions:
 
     Attributes:
         by_tag, by_day, by_word: their places by folded tag, by day, and by each word of their titles.
+        written: of each the days that its first lines give, with a year or without.
         wide: the places of those with a title in a script without blanks.
     """
 
@@ -48,6 +55,7 @@ class Descriptions:
     by_tag: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     by_day: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     by_word: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    written: dict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
     wide: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -58,6 +66,8 @@ class Descriptions:
             titles = [*map(_words, (archive.conversation_title, *named))]
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
+            for day in {day for line in named for day in _days_written(line)}:
+                self.written[day].append(place)
             if archive.compressed_at != UNKNOWN:
                 self.by_day[format_date(archive.compressed_at)].append(place)
             for word in {word for title in titles for word in title.split()}:
@@ -78,15 +88,21 @@ class Descriptions:
         near = set().union(*(self.by_word.get(word, ()) for part in parts for word in part.split()))
         near |= self.wide if any(map(_CJK.search, parts)) else set()
         by_title = {
-            place for place in near if any(_names_title(parts, title) for title in self.titles[place])
+            place
+            for place in near
+            if any(_names_title(parts, title) or _numbers(parts, title) for title in self.titles[place])
         }
         by_day = {place for day in self._days(text) for place in self.by_day[day]}
+        by_day |= {n for day in _days_written(text) for n in self.written[day] if self._is_undated(n)}
         scores = {
             place: _BY_TITLE * (place in by_title) + _BY_DAY * (place in by_day)
             for place in self._earlier(sorted(by_title | by_day), child)
         }
         best = max(scores.values(), default=0)
         return [self.archives[place] for place, score in scores.items() if score == best][-1:]
+
+    def _is_undated(self, place: int) -> bool:
+        return self.archives[place].compressed_at == UNKNOWN
 
     def _earlier(self, places: Iterable[int], child: Archive) -> list[int]:
         """Return the places of archives that are not the child and not of a later time."""
@@ -115,6 +131,32 @@ class Descriptions:
             year, month, number = map(int, day.split("-"))
             if month in months and str(number) in words and (not written or int(written.group()) == year):
                 yield day
+
+
+def _days_written(text: str) -> Iterator[tuple[int, int]]:
+    """Yield month and day of the dates without a year in a text: `2 June`, `June 2`, `02.06.`."""
+    for match in _DAY_NUMBERS.finditer(ascii_of(text)):
+        day, month = int(match[1]), int(match[2])
+        yield from ((month, day),) if 1 <= month <= _MONTHS and 1 <= day <= _DAYS else ()
+    for match in _DAY_NAMES.finditer(letters(text)):
+        name, day = match["before"] or match["behind"], int(match["day"] or match["number"])
+        months = [n for n, names in enumerate(MONTHS, 1) if any(each.startswith(name) for each in names)]
+        yield from ((months[0], day),) if len(months) == 1 and 1 <= day <= _DAYS else ()
+
+
+def _numbers(parts: Iterable[str], title: str) -> bool:
+    """Say whether a title has the number and the words of a part: `capsule 1` of `memory capsule no 1`."""
+    held = {*title.split()}
+    for part in parts:
+        words = part.split()
+        long = {word for word in words if len(word) >= _LONG and not word.isdigit()}
+        if long and long <= held and any(word.isdigit() for word in words) and held >= _digits(words):
+            return True
+    return False
+
+
+def _digits(words: Iterable[str]) -> set[str]:
+    return {word for word in words if word.isdigit()}
 
 
 def _parts(text: str) -> Iterable[str]:

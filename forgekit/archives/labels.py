@@ -352,17 +352,34 @@ def quotes(label: str) -> str:
     return next(found, "")
 
 
-_PARENTS = [
-    key if _CJK.search(key) else f" {key} "
-    for key, name in _FACTS.items()
-    if name in ("parent", "inherited", "chain")
+_PARENT_LABELS = [
+    key for key, name in {**_FACTS, **_MORE_FACTS}.items() if name in ("parent", "inherited", "chain")
 ]
+_PARENTS = [key if _CJK.search(key) else f" {key} " for key in _PARENT_LABELS]
 
 
 def names_parent(words: str) -> bool:
     """Say whether the words before a tag say that it is continued."""
     text = re.sub(r"[\W_]", " ", f" {letters(words[-80:])} ")
     return any(key in text for key in _PARENTS)
+
+
+_SHORT_WORD, _SENTENCE = 6, 200
+_PARENT_WORDS = re.compile(
+    "|".join(
+        rf"(?<!\w){re.escape(key)}\w{{0,2}}(?!\w)"
+        for key in sorted(_PARENT_LABELS, key=len, reverse=True)
+        if (" " in key or len(key) > _SHORT_WORD) and not _CJK.search(key)
+    ).replace(r"\.\.\.", ".{3,60}")
+)
+"""What says in a sentence what is continued; short words say other things too."""
+
+
+def named_parent(sentence: str) -> str:
+    """Return what follows the words in a sentence that say what is continued, "" where there are none."""
+    plain = letters(sentence[:_SENTENCE])
+    match = _PARENT_WORDS.search(plain)
+    return plain[match.end() :].strip() if match else ""
 
 
 def names_place(title: str) -> bool:

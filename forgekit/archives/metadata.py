@@ -20,9 +20,11 @@ from forgekit.archives.claims import (
     is_moment,
     is_none,
     items,
+    key_of,
     parse_integer,
     parse_moment,
     parse_range,
+    references,
 )
 from forgekit.archives.descriptions import QUOTED
 from forgekit.archives.document import Node
@@ -33,6 +35,7 @@ from forgekit.archives.labels import (
     is_symbol,
     leading,
     lists_kind,
+    named_parent,
     names_parent,
     names_place,
 )
@@ -58,12 +61,12 @@ _NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
-_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+")
+_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+|\s+(?=[\u3040-\u9fff]{1,8}\uff1a)")
 _ALIGNED = re.compile(r"([^\W\d_][^\W\d_ ]*(?: [^\W\d_]+){0,2})(?: {2,}|\t+)(?=\S)(.+)$", re.DOTALL)
 """`PARENT     The first round`: a label and its value in columns."""
 _ORDER = re.compile(r"#(\d{1,4})")
 _AND = r"(?:and|und|et|y|e|en|i|&|\+)"
-_NAME = r"[`\"*_]*(?=[^\W_]*[-._/#\d])[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9][`\"*_]*"
+_NAME = r"[`\"*_#\u27e6]*(?=[^\W_]*[-._/#\d])[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9][`\"*_\u27e7]*"
 _PLAIN_PARENTS = re.compile(
     rf"[\W_]*([^\W\d_]+(?: [^\W\d_]+)?) ({_NAME}(?:(?:,| {_AND}) {_NAME})*)(?:[.;,)]|\s*$)"
 )
@@ -73,6 +76,8 @@ _NOTE = re.compile(r"\s*\([^()]*\)$")
 _REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
 _LONGEST = 300
 """Characters of a description of a parent."""
+_DESCRIBING = re.compile(rf"(?<=[^\W\d_][.;!?])\s|[;\n\u3002]|(?<![^\s])\(|\)|{_SEVERAL.pattern}")
+_HEAD_LINES = 15
 _CLAUSE_END = re.compile(r"[.;)\n\uff09\u3002]")
 _ARCHIVE_TITLE = re.compile(r"conversation archive\s*[:\u2013\u2014-]\s*(\S.*)$", re.IGNORECASE)
 
@@ -122,10 +127,10 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     return facts
 
 
-def add_tagged(
-    facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str], own: Sequence[bool]
-) -> None:
+def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page: Page) -> None:
     """Add what the tagger took for facts, where no label gives them; `taken` lines name no parent."""
+    lines, own = page.document.lines, page.own
+    ids = {key_of(claim.local_id) for claim in page.found.claims}
     others = {name for value, _ in facts.all("parent", "inherited", "chain") for name in _names(value)}
     known = {name for name in ("tag", "project") if facts.first(name)}
     known |= {"parent"} if others else set()
@@ -153,6 +158,7 @@ def add_tagged(
         if span.tag in ("tag", "parent"):
             codes = _codes(lines[span.line - 1], span)
             names = [name for name in codes if name not in others and not IDS.fullmatch(name)]
+            names = [name for name in names if key_of(name) not in ids]
         for name in names[: 1 if span.tag == "tag" else None]:
             facts.add("day" if span.tag == "date" else span.tag, name, span.line)
 
@@ -388,6 +394,19 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
     tags = [name for name in clean if _TAG.fullmatch(name) and name != tag]
     return tuple(dict.fromkeys([*tags, *described]))
+
+
+def described_parents(page: Page) -> tuple[str, ...]:
+    """Return what a sentence above the first record says is continued, by its day or number."""
+    first = min((claim.line for claim in page.found.claims), default=_HEAD_LINES)
+    ids = {key_of(claim.local_id) for claim in page.found.claims}
+    head = enumerate(page.document.lines[: min(first - 1, _HEAD_LINES)])
+    for sentence in (part for n, line in head if page.own[n] for part in _DESCRIBING.split(line)):
+        plain = _PLAIN_PARENTS.match(sentence)
+        described = plain[2] if plain and fact_named(plain[1]) == "parent" else named_parent(sentence)
+        if re.search(r"\d", described) and ids.isdisjoint(map(key_of, references(described))):
+            return (one_line(described),)
+    return ()
 
 
 def _bridged(facts: Facts) -> list[str]:

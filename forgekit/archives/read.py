@@ -116,11 +116,11 @@ def _read(document: Document) -> ArchiveText:
     kept = set(facts.all("parent"))
     for value, line in (pair for pair in stated.all("parent") if pair not in kept):  # taken for a record's
         facts.add("parent", value, line)
-    metadata.add_tagged(facts, tagged, taken, document.lines, own)
+    metadata.add_tagged(facts, tagged, taken, page)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
-    parents = metadata.parents_of(page, facts, usable, tag)
+    parents = metadata.parents_of(page, facts, usable, tag) or metadata.described_parents(page)
     title, session = metadata.title_of(page)
     if parents and not names_parent:
         updates += read_updates(page)
