@@ -31,7 +31,8 @@ _DAY_NAMES = re.compile(
     r"(?<![\w.])(?:(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?(?P<behind>[^\W\d_]{3,12})"
     r"|(?P<before>[^\W\d_]{3,12})\s+(?P<number>\d{1,2})(?:st|nd|rd|th)?)(?![\w])"
 )
-_MONTHS, _DAYS, _LONG = 12, 31, 4
+_PARTS = re.compile(r"\n|\s[|\u00b7\u2022]\s")
+_MONTHS, _DAYS, _LONG = 12, 31, 3
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORTEST = 6
 """Letters of a title, or of a part of one, that are no chance."""
@@ -61,8 +62,8 @@ class Descriptions:
     def __post_init__(self) -> None:
         """Look at each archive once."""
         for place, archive in enumerate(self.archives):
-            head = archive.body[:_LONGEST].strip().split("\n")  # a title, or a line with a name in it
-            named = [line for line in head if line.strip() and not names_parent(line)]
+            head = _PARTS.split(archive.body[:_LONGEST].strip())  # a title, or a part with a name in it
+            named = [part for part in head if part.strip() and not names_parent(part)]
             titles = [*map(_words, (archive.conversation_title, *named))]
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)

@@ -370,7 +370,7 @@ _PARENT_WORDS = re.compile(
         rf"(?<!\w){re.escape(key)}\w{{0,2}}(?!\w)"
         for key in sorted(_PARENT_LABELS, key=len, reverse=True)
         if (" " in key or len(key) > _SHORT_WORD) and not _CJK.search(key)
-    ).replace(r"\.\.\.", ".{3,60}")
+    ).replace(r"\.\.\.", "(.{3,60})")
 )
 """What says in a sentence what is continued; short words say other things too."""
 
@@ -379,7 +379,8 @@ def named_parent(sentence: str) -> str:
     """Return what follows the words in a sentence that say what is continued, "" where there are none."""
     plain = letters(sentence[:_SENTENCE])
     match = _PARENT_WORDS.search(plain)
-    return plain[match.end() :].strip() if match else ""
+    between = next(filter(None, match.groups()), "") if match else ""  # `schliesst an ... an`
+    return (between or plain[match.end() :]).strip() if match else ""
 
 
 def names_place(title: str) -> bool:

@@ -21,6 +21,7 @@ from forgekit.archives.claims import (
     is_none,
     items,
     key_of,
+    kind_of,
     parse_integer,
     parse_moment,
     parse_range,
@@ -158,7 +159,7 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page
         if span.tag in ("tag", "parent"):
             codes = _codes(lines[span.line - 1], span)
             names = [name for name in codes if name not in others and not IDS.fullmatch(name)]
-            names = [name for name in names if key_of(name) not in ids]
+            names = [name for name in names if key_of(name) not in ids and kind_of(name) not in ("D", "T")]
         for name in names[: 1 if span.tag == "tag" else None]:
             facts.add("day" if span.tag == "date" else span.tag, name, span.line)
 
