@@ -98,7 +98,7 @@ _TO_FILL_IN = re.compile(r"<[^<>:/]+>")
 _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
 _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
-NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
 BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
 """A line that begins with an id, behind marks and the number of its item."""
@@ -1171,13 +1171,8 @@ def restated(claim: Claim) -> Claim:
     if not (replaced or _SEPARATES.match(rest)):
         return claim
     reason = one_line(rest.strip(_STOPS))
-    if state is DecisionStatus.REVISED and not replaced and (new := new_text(one_line(text), "D")):
-        return replace(
-            claim, values={**claim.values, "text": new, "status": None, "revises": (claim.local_id,)}
-        )
-    if kind == "D" and not replaced and reason:  # it is kept as the text of a record that no parent has
-        ended = {"status": state, "scope": Scope.INHERITED, "rationale": reason}
-        return replace(claim, values={**claim.values, **ended}) if state.ended else claim
+    if not replaced and (said := _said_beside(state, text, reason, claim.local_id)) is not None:
+        return replace(claim, values={**claim.values, **said})
     values = {name: value for name, value in claim.values.items() if name != "text"}
     values |= {"status": state, "scope": Scope.INHERITED, "restated": True}
     if kind == "D" and ids:
@@ -1187,6 +1182,32 @@ def restated(claim: Claim) -> Claim:
     elif kind == "T" and parse_thread_status(text)[1]:
         values["reopened"] = True
     return replace(claim, values=values)
+
+
+def _said_beside(
+    state: DecisionStatus | ThreadStatus, text: str, reason: str, local_id: str
+) -> dict[str, Any] | None:
+    """Return the fields of a record whose text begins with a state and says more; None where it does not.
+
+    Args:
+        text: the state and the words behind it, which are `reason`.
+    """
+    if state is DecisionStatus.REVISED and (new := new_text(one_line(text), "D")):
+        return {"text": new, "status": None, "revises": (local_id,)}
+    if isinstance(state, DecisionStatus) and reason:  # it is kept as the text of a record that no parent has
+        return {"status": state, "scope": Scope.INHERITED, "rationale": reason} if state.ended else {}
+    words = _unrated(reason)
+    is_open = not state.ended and not parse_thread_status(text)[1]
+    if isinstance(state, ThreadStatus) and is_open and len(words) > _BESIDE:
+        # It is the thread's own text, or a remark where a parent has the thread.
+        return {"text": " ".join(words), "status": state, "goes_on": True}
+    return None
+
+
+def _unrated(text: str) -> list[str]:
+    """Return the words of a text without a priority that begins it: `urgent. How much?`."""
+    rated = priority_of(first_clause(text)) is not None
+    return (behind_clause(text) if rated else text).split()
 
 
 def stated(claim: Claim) -> Claim:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forgekit.archives.claims import is_none
+from forgekit.archives.claims import bare, is_none
 from forgekit.archives.labels import change_named, field_named
 from forgekit.archives.states import ENDS, first_clause, state_named
 
@@ -31,7 +31,7 @@ def change_of(pairs: Iterable[tuple[str, str]]) -> str:
 
     A text, or a state that ends, begins the sentence; words under other labels go on with it.
     """
-    values = {change_named(label) or label: value.strip() for label, value in pairs if not is_none(value)}
+    values = {change_named(label) or label: bare(value) for label, value in pairs if not is_none(value)}
     before, now, field = (values.pop(name, "") for name in ("before", "now", "field"))
     names = {name for kind in "DT" if (name := field_named(field, kind))} if field else set()
     if names and names.isdisjoint(_GIVEN):

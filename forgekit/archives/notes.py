@@ -140,7 +140,8 @@ def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, A
     lead, pairs = split_labels(text, kind)
     pairs = [pair for pair in pairs if pair[0] in OWN_FIELDS[kind]]
     raw = _joined(pairs) if pairs else {}
-    said = (lead if pairs else text).strip(" .*_")
+    said = (lead if pairs else text).strip(" *_")
+    said = said if re.search(r"\w", said) else ""
     raw = {name: v for name, v in fields_of_note(said, kind).items() if name in _RATED} | raw
     claim = make_claim(ClaimList(), local_id, raw, 0, Family.PROSE, kind=kind) if raw else None
     values = claim.values if claim else {}
@@ -214,7 +215,7 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
         elif match and (notes := fields_of_note(match["inner"], kind)):
             fields.update(notes)
             text = text[match.end() :]
-        elif rated and (notes := fields_of_note(rated["inner"], kind)):
+        elif rated and (notes := _open_or_rated(rated["inner"])):
             fields.update(notes)
             text = text[rated.end() :]
         else:
@@ -222,12 +223,20 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
     return _without_strike(text, kind, fields)
 
 
+def _open_or_rated(text: str) -> dict[str, Any]:
+    """Return priority and state that a few words give a thread that has not ended."""
+    notes = fields_of_note(text, "T")
+    status = parse_thread_status(str(notes.get("status", "")))[0]
+    return {} if status is not None and status.ended else notes
+
+
 def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
     """Take the strike through a title, which shows that it ended, and what is behind it."""
     struck = _STRUCK.fullmatch(text)
     rest = struck["rest"].strip() if struck else ""
     symbol = _SYMBOLS.match(rest)
-    rest = rest[symbol.end() :] if symbol and not any(c in MARKS for c in symbol.group()) else rest
+    if symbol and is_symbol(rest[0]) and not any(c in MARKS for c in symbol.group()):
+        rest = rest[symbol.end() :]
     arrow = _ARROW_TO.match(rest)
     if struck and (
         not rest

@@ -9,7 +9,6 @@ from forgekit.archives.claims import rated
 from forgekit.archives.fold import fold
 from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.archives.states import end_noted, meaning_of, new_text
-from forgekit.model.archive_record import Scope
 from forgekit.model.entities import Decision, DecisionStatus, Priority, ThreadStatus
 
 PARENT = archive(
@@ -88,12 +87,10 @@ def test_an_id_that_no_parent_has_keeps_its_words() -> None:
 
 def test_a_column_of_what_is_now_says_the_state() -> None:
     table = "| ID | Was | Now | Reason |\n|--|--|--|--|\n| D001 | active | **withdrawn** | too slow |\n"
-    [record] = read_archive(f"{HEAD}## Changed\n\n{table}").decisions
-    assert (record.text, record.status, record.scope, record.rationale) == (
-        "",
-        DecisionStatus.INVALIDATED,
-        Scope.INHERITED,
-        "too slow",
+    read = read_archive(f"{HEAD}## Changed\n\n{table}")
+    assert (read.decisions, [(each.local_id, each.text) for each in read.updates]) == (
+        (),
+        [("D001", "withdrawn. Reason: too slow")],
     )
 
 
