@@ -37,6 +37,7 @@ from forgekit.archives.states import (
     ENDS,
     behind_clause,
     behind_state,
+    clear_state,
     first_clause,
     meaning_of,
     new_text,
@@ -100,6 +101,7 @@ _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
 PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+_ALONE = re.compile(rf"#?{ANY_ID}")
 BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
 """A line that begins with an id, behind marks and the number of its item."""
 TEXT_NAMES = {"D": "decision", "T": "title", "A": "name"}
@@ -558,6 +560,8 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
         name = field_named(label, kind)
         if kind == "T" and name == "content" and not titled and fold(label) == "description":
             name, titled = "text", True
+        if isinstance(value, list) and name in (None, "rationale", "context"):
+            name = _name_of_list(label, value, kind) or name
         if name == "context":
             name = REST[kind]
         if name is None:
@@ -570,6 +574,16 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
             known[name], rank[name] = value, place
     known.pop("ignored", None)
     return known, unknown
+
+
+def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:
+    """Return the field that a list in data gives by its values, or by a label that is an end: `recusado`."""
+    texts = [bare(text_of(value)) for value in values]
+    if texts and all(_ALONE.fullmatch(ascii_of(text)) for text in texts):
+        return {"D": "dependencies", "T": "blocked_by"}.get(kind)
+    is_end = parse_decision_status(label) is DecisionStatus.INVALIDATED
+    is_end = is_end or clear_state(label, "D") == DecisionStatus.INVALIDATED.value
+    return "alternatives" if kind == "D" and is_end and texts else None
 
 
 def not_known(label: str, local_id: str = "") -> str:
