@@ -27,9 +27,11 @@ _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s|\u3002")
 _DAY_NUMBERS = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
-_DAY_NAMES = re.compile(
-    r"(?<![\w.])(?:(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?(?P<behind>[^\W\d_]{3,12})"
-    r"|(?P<before>[^\W\d_]{3,12})\s+(?P<number>\d{1,2})(?:st|nd|rd|th)?)(?![\w])"
+_DAY_NAMES = (
+    re.compile(
+        r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?(?P<name>[^\W\d_]{3,12})(?!\w)"
+    ),
+    re.compile(r"(?<!\w)(?P<name>[^\W\d_]{3,12})\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?!\w)"),
 )
 _PARTS = re.compile(r"\n|\s[|\u00b7\u2022]\s")
 _MONTHS, _DAYS, _LONG = 12, 31, 3
@@ -139,8 +141,8 @@ def _days_written(text: str) -> Iterator[tuple[int, int]]:
     for match in _DAY_NUMBERS.finditer(ascii_of(text)):
         day, month = int(match[1]), int(match[2])
         yield from ((month, day),) if 1 <= month <= _MONTHS and 1 <= day <= _DAYS else ()
-    for match in _DAY_NAMES.finditer(letters(text)):
-        name, day = match["before"] or match["behind"], int(match["day"] or match["number"])
+    for match in (each for pattern in _DAY_NAMES for each in pattern.finditer(letters(text))):
+        name, day = match["name"], int(match["day"])
         months = [n for n, names in enumerate(MONTHS, 1) if any(each.startswith(name) for each in names)]
         yield from ((months[0], day),) if len(months) == 1 and 1 <= day <= _DAYS else ()
 

@@ -16,6 +16,8 @@ _AGAIN = "reinstated"
 """What a record is whose end is taken back, in words of `states`."""
 _FEWEST_WORDS = 3
 """Words of what a record says; fewer are a state or a value."""
+_WHY_ENDED = {"rationale", "resolution", "context", "content"}
+"""Fields whose words may follow an end without their label."""
 _GIVEN = ("text", "status")
 """Fields of which a change gives the value alone."""
 
@@ -44,7 +46,8 @@ def change_of(pairs: Iterable[tuple[str, str]]) -> str:
         said = now
     ended = _is_over(first_clause(said) or said)
     for label, value in values.items():
-        is_known = any(field_named(label, kind) for kind in "DT")
+        named = {field_named(label, kind) for kind in "DT"} - {None}
+        is_known = bool(named) and not (ended and named & _WHY_ENDED)
         joint = f". {label}: " if is_known else ": " if ended else ". "
         said = f"{said.rstrip(' .')}{joint}{value}"
     return said.strip()

@@ -39,7 +39,7 @@ from forgekit.archives.ancestry import (
 )
 from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, series_of, update_in
 from forgekit.archives.notes import annotated, stated_beside
-from forgekit.archives.states import behind_clause, first_clause
+from forgekit.archives.states import behind_clause, clear_state, first_clause
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -131,18 +131,24 @@ def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[s
 def _records_of_updates(text: ArchiveText) -> Iterator[Record]:
     """Yield the records that updates are if no parent has their ids."""
     for update in text.updates:
-        if record := _record_of(update, text):
-            yield record
+        for kind in _kind_in(update.local_id, text) or "DT":
+            if record := _record_of(update, kind):
+                yield record
 
 
-def _record_of(update: Update, text: ArchiveText) -> Record | None:
-    """Return the record that an update is whose id no parent has, None where it has no words or kind."""
+def _kind_in(local_id: str, text: ArchiveText) -> str:
+    """Return the kind of an id by its letters, or by the records of its series in an archive, else ""."""
     series = {series_of(each.local_id): "D" for each in text.decisions}
     series |= {series_of(each.local_id): "T" for each in text.threads}
     names = {place[0]: kind for place, kind in series.items() if place}
-    kind = kind_of(update.local_id) or names.get((series_of(update.local_id) or ("",))[0], "")
-    title, fields = annotated(update.text, kind, clauses=True) if kind in ("D", "T") else ("", {})
-    if len(title.split()) < _FEWEST_WORDS:
+    found = kind_of(local_id) or names.get((series_of(local_id) or ("",))[0], "")
+    return found if found in ("D", "T") else ""
+
+
+def _record_of(update: Update, kind: str) -> Record | None:
+    """Return the record that an update is whose id no parent has, None where it is a state or too short."""
+    title, fields = annotated(update.text, kind, clauses=True) if kind else ("", {})
+    if len(title.split()) < _FEWEST_WORDS or clear_state(first_clause(title) or title, kind):
         return None
     found = claim_rules.ClaimList()
     raw = {"text": title, **fields}
@@ -418,7 +424,7 @@ class _Fold:
                     yield record
             elif key not in own and archive.id not in self.waiting:
                 own.add(key)
-                if made := _record_of(update, text):
+                if made := _record_of(update, _kind_in(name, text) or self.kind_of_series(name, lineage)):
                     yield made
                 else:
                     self.note_unknown(archive, update.line, name)
@@ -437,6 +443,13 @@ class _Fold:
             return self.with_old_fields(DecisionRecord(**{"text": self.decisions.texts[held], **raw}), held)
         return ThreadRecord(**{"title": self.threads.texts[held], **raw})
 
+    def kind_of_series(self, local_id: str, lineage: Sequence[LocalIds]) -> str:
+        """Return the kind of all records of the parents whose ids are of the series of one, else ""."""
+        place = series_of(local_id) or ("", 0)
+        held = [e for ids in lineage for key, e in ids.items() if (series_of(key) or ("",))[0] == place[0]]
+        kinds = {"D" if entity in self.decisions.texts else "T" for entity in held}
+        return kinds.pop() if len(kinds) == 1 else ""
+
     def of_series(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record that no rule read, of the kind that all ids of its series have in the parents."""
         place, family = series_of(record.local_id), record.family
@@ -447,9 +460,7 @@ class _Fold:
             or record.number is not None
         ):
             return record
-        held = [e for ids in lineage for key, e in ids.items() if (series_of(key) or ("",))[0] == place[0]]
-        kinds = {"D" if entity in self.decisions.texts else "T" for entity in held}
-        if len(kinds) != 1 or _kind_of(record) in kinds:
+        if self.kind_of_series(record.local_id, lineage) in ("", _kind_of(record)):
             return record
         shared: dict[str, Any] = {
             name: getattr(record, name)

@@ -142,7 +142,11 @@ def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, A
     raw = _joined(pairs) if pairs else {}
     said = (lead if pairs else text).strip(" *_")
     said = said if re.search(r"\w", said) else ""
-    raw = {name: v for name, v in fields_of_note(said, kind).items() if name in _RATED} | raw
+    noted = _LEADING.match(said)
+    notes = fields_of_note(noted["inner"], kind) if noted else {}
+    said = said[noted.end() :] if noted and notes else said
+    notes = notes or fields_of_note(said, kind)
+    raw = {name: value for name, value in notes.items() if name in _RATED} | raw
     claim = make_claim(ClaimList(), local_id, raw, 0, Family.PROSE, kind=kind) if raw else None
     values = claim.values if claim else {}
     values |= {"tier": values["confidence"]} if "confidence" in values else {}

@@ -90,7 +90,7 @@ def test_a_column_of_what_is_now_says_the_state() -> None:
     read = read_archive(f"{HEAD}## Changed\n\n{table}")
     assert (read.decisions, [(each.local_id, each.text) for each in read.updates]) == (
         (),
-        [("D001", "withdrawn. Reason: too slow")],
+        [("D001", "withdrawn: too slow")],
     )
 
 
