@@ -104,6 +104,8 @@ ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d
 _ALONE = re.compile(rf"#?{ANY_ID}")
 BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
 """A line that begins with an id, behind marks and the number of its item."""
+BEGINNING = 120
+"""Characters of a line in which the id is that it begins with."""
 TEXT_NAMES = {"D": "decision", "T": "title", "A": "name"}
 """What the words of a record of each kind are called: the first label of the field `text`."""
 REST = {"D": "context", "T": "content", "A": "summary"}

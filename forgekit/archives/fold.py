@@ -295,6 +295,7 @@ class _Fold:
         dependencies, blockers: the references of each decision, and of each thread.
         revising, active: of the archive whose references are added, the records that revise a local id, and
             those that it calls active.
+        series: the kinds of the parents' ids by their series, once they are asked for.
     """
 
     def __init__(
@@ -315,6 +316,7 @@ class _Fold:
         self.blockers: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         self.most_like: dict[str, EntityId] = {}
+        self.series: dict[str, set[str]] | None = None
         self.revising: dict[str, list[str]] = {}
         self.active: set[str] = set()
         self.waiting = {archive.id for archive, _ in self.ancestry.waiting}
@@ -338,6 +340,7 @@ class _Fold:
         own = self.own[archive.id] = {}
         parents = self.ancestry.parents[archive.id]
         lineage = [self.visible[parent.id] for parent in parents if parent.id in self.visible]
+        self.series = None
         self.find_most_like(archive, (*text.carried, *text.decisions, *text.threads))
         for carried in text.carried:
             entity = self.match(archive, carried, statement(carried.text), lineage, inherited=True)
@@ -445,20 +448,18 @@ class _Fold:
 
     def kind_of_series(self, local_id: str, lineage: Sequence[LocalIds]) -> str:
         """Return the kind of all records of the parents whose ids are of the series of one, else ""."""
-        place = series_of(local_id) or ("", 0)
-        held = [e for ids in lineage for key, e in ids.items() if (series_of(key) or ("",))[0] == place[0]]
-        kinds = {"D" if entity in self.decisions.texts else "T" for entity in held}
-        return kinds.pop() if len(kinds) == 1 else ""
+        if self.series is None:
+            self.series = defaultdict(set)
+            for key, entity in (pair for ids in lineage for pair in ids.items()):
+                kind = "D" if entity in self.decisions.texts else "T"
+                self.series[(series_of(key) or ("",))[0]].add(kind)
+        place = series_of(local_id)
+        kinds = self.series.get(place[0], set()) if place else set()
+        return next(iter(kinds)) if len(kinds) == 1 else ""
 
     def of_series(self, record: Record, lineage: Sequence[LocalIds]) -> Record:
         """Return a record that no rule read, of the kind that all ids of its series have in the parents."""
-        place, family = series_of(record.local_id), record.family
-        if (
-            place is None
-            or family is not Family.PROSE
-            or kind_of(record.local_id)
-            or record.number is not None
-        ):
+        if record.family is not Family.PROSE or kind_of(record.local_id) or record.number is not None:
             return record
         if self.kind_of_series(record.local_id, lineage) in ("", _kind_of(record)):
             return record
@@ -493,9 +494,7 @@ class _Fold:
         held = self.held(record, lineage) or index.named(record.entity) or EntityId("")
         own = record.entity in (None, record.local_id) and record.scope is Scope.OWN
         text, known = _made(archive, record)[1], index.texts.get(held, "")
-        repeats = bool(known) and match_key(behind_clause(text)) == match_key(
-            known
-        )  # `in force again: Use rows`
+        repeats = known != "" and match_key(behind_clause(text)) == match_key(known)
         if not (own and known) or text == record.local_id or (abbreviates(known, text) and not repeats):
             return record
         text = first_clause(text) if repeats else text
@@ -504,7 +503,7 @@ class _Fold:
         fields |= given
         if not fields:
             return record
-        change = state or f"{' and '.join(sorted(given)) or 'tier'} changed"
+        change = state or f"{' and '.join(sorted(OWN_FIELDS[kind] & fields.keys()))} changed"
         message = f"{record.local_id}: “{text[:60]}” was read as what became of it: {change}"
         self.note(archive, record.line, "read-as-state", message)
         named = {_TITLES[kind]: fields.pop("text", known)}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import fmean
 
-from forgekit.archives.claims import BEGINS_WITH_ID, ascii_of, key_of, series_of
+from forgekit.archives.claims import BEGINNING, BEGINS_WITH_ID, ascii_of, key_of, series_of
 from forgekit.archives.spans import Span
 
 FACTS = ("tag", "parent", "project", "date", "artifact", "insight")
@@ -163,7 +163,7 @@ class _Groups:
         named = {(span.line, span.column) for span in self._spans if span.tag != "id"}
         others: list[_Place] = []
         for line, text in enumerate(self._lines, 1):
-            match = None if line in begun else BEGINS_WITH_ID.match(ascii_of(text))
+            match = None if line in begun else BEGINS_WITH_ID.match(ascii_of(text[:BEGINNING]))
             place = series_of(match[1]) if match else None
             is_field = match is not None and (line, match.start(1)) in named
             if match and place and place[0] in series and key_of(match[1]) not in known and not is_field:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from forgekit.archives.claims import BEGINS_WITH_ID, ascii_of
+from forgekit.archives.claims import BEGINNING, BEGINS_WITH_ID, ascii_of
 from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
@@ -161,7 +161,7 @@ def title_of_list(number: int, titles: Sequence[int], lines: Sequence[str]) -> s
 
 
 def _is_listed(line: str) -> bool:
-    return is_item(line) or BEGINS_WITH_ID.match(ascii_of(line)) is not None
+    return is_item(line) or BEGINS_WITH_ID.match(ascii_of(line[:BEGINNING])) is not None
 
 
 def _by_line(spans: Iterable[Span]) -> dict[int, list[Span]]:

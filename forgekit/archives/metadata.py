@@ -62,7 +62,7 @@ _NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
-_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+|\s+(?=[\u3040-\u9fff]{1,8}\uff1a)")
+_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+|(?<=\S)\s(?=[\u3040-\u9fff]{1,8}\uff1a)")
 _ALIGNED = re.compile(r"([^\W\d_][^\W\d_ ]*(?: [^\W\d_]+){0,2})(?: {2,}|\t+)(?=\S)(.+)$", re.DOTALL)
 """`PARENT     The first round`: a label and its value in columns."""
 _ORDER = re.compile(r"#(\d{1,4})")

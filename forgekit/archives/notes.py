@@ -49,6 +49,8 @@ from forgekit.model.archive_record import Family
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
 _BRACKETS_LIMIT = 8
+_NOTE_LIMIT = 160
+"""Characters of a bracket, or of a text that may be nothing but a state and a rating."""
 _KEY = r"(?![a-z]{3}_[0-9a-f]{12}(?![^\W_]))[^\W\d_][^\W_]*(?:(?:[ _/-]| / |['\u2019])[^\W_]+){0,4}"
 """The words of a label, which are no short id."""
 _COLON = r"(?:\s?::?(?!:))"
@@ -145,7 +147,7 @@ def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, A
     noted = _LEADING.match(said)
     notes = fields_of_note(noted["inner"], kind) if noted else {}
     said = said[noted.end() :] if noted and notes else said
-    notes = notes or fields_of_note(said, kind)
+    notes = notes or (fields_of_note(said, kind) if len(said) <= _NOTE_LIMIT else {})
     raw = {name: value for name, value in notes.items() if name in _RATED} | raw
     claim = make_claim(ClaimList(), local_id, raw, 0, Family.PROSE, kind=kind) if raw else None
     values = claim.values if claim else {}
