@@ -198,7 +198,9 @@ _YEAR_FIRST = re.compile(
     r"(?<!\d)(\d{4})\s*(?:[./-]|[\u5e74\ub144])\s*(\d{1,2})\s*(?:[./-]|[\u6708\uc6d4])\s*(\d{1,2})(?!\d)"
 )
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
-_MARK = re.compile(r"(?!(?<=\d)(?<!\d{3}),\d{3}(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
+_MARK = re.compile(
+    r"(?!(?<=\d)(?:(?<!\d{3}),\d{3}|,\d{2})(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]"
+)
 _LETTERS = re.compile(r"[^a-z ]+")
 _NO = ("no", "\u043d\u0435\u0442")
 """Spellings of none that answer a question."""
@@ -1142,6 +1144,7 @@ def _became(meaning: str, text: str, kind: str, local_id: str) -> dict[str, Any]
 
 
 _RATING = rf"(?:{ONLY_STARS.pattern}|\d+(?:[.,]\d+)?\s?%?)"
+_RATED = re.compile(_RATING)
 _BOTH_TIERS = re.compile(rf"\W*?{_RATING}\s*(?:->|=>|\u2192)\s*(?P<now>{_RATING})(?!\w)")
 _SOON = 4
 """Words among which a sentence that rates a record has the label; a record has it behind its own words."""
@@ -1163,7 +1166,7 @@ def rated(text: str, kind: str) -> dict[str, Any]:
         return {"scope": Scope.INHERITED, "priority": found[-1]} if is_rated else {}
     change = _BOTH_TIERS.match(text)
     numbers = [change["now"]] if change else []
-    numbers = numbers or (re.findall(r"\d+(?:[.,]\d+)?\s?%?", clause) if is_labelled else [])
+    numbers = numbers or ([match[0] for match in _RATED.finditer(clause)] if is_labelled else [])
     with suppress(ValueError):
         tier, token = parse_tier(numbers[-1]) if numbers else (None, None)
         return {"scope": Scope.INHERITED, "tier": tier, "tier_token": token} if numbers else {}

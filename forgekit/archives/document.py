@@ -62,7 +62,7 @@ _RULE = re.compile(r"([^\w\s])\1{2,}")
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OTHER_HEADING = re.compile(
-    r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
+    r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a\u2605\u2606\u25a0\u25a1][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
 _ANCHOR = re.compile(r"\s*\{#[\w-]{1,60}\}\s*$")

@@ -408,6 +408,8 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
+    if kind == "T" and (opening := _state_below(lines, each)):
+        raw["status"] = opening
     heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
     raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _NAMING}
@@ -422,6 +424,14 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
         if all(span.margin < _SURE_FIELD for span in each.all("res")):  # no answer that is sure resolves it
             raw.setdefault("status", ThreadStatus.OPEN.value)
     return raw
+
+
+def _state_below(lines: Sequence[str], each: Found) -> str:
+    """Return the state that opens the line below a heading that is a thread: `Open, urgent`."""
+    is_heading = lines[each.words.line - 1][:1] == "#" and each.words.last < len(lines)
+    below = lines[each.words.last].strip("*_ ") if is_heading else ""
+    state, rest = leading(below, STATES["T"])
+    return str(state.value) if state is not None and rest.strip("*_")[:1] in (",", ".") else ""
 
 
 def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from itertools import pairwise
 
 from forgekit.archives.claims import (
     ANY_ID,
+    BEGINNING,
+    BEGINS_WITH_ID,
     Claim,
     ascii_of,
     bare,
@@ -38,6 +40,7 @@ _AND_ID = re.compile(
 )
 _BEGINS = re.compile(rf"(?:^|\n|(?<=[.!?;\u3002])\s*)(?={DECORATION.pattern}#?{ANY_ID})")
 _NOTED = re.compile(r"[(\[]([^()\[\]]+)[)\]][\s*:.\u2013\u2014-]*(?=\w)")
+_QUOTED_ID = re.compile(rf"\s{{0,3}}>\s?[*_`]*({ANY_ID})(?=\W|$)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=\u3002)")
 _NEAR_START = 24
 """Characters of a line among which is the id that it begins with, behind marks."""
@@ -59,7 +62,7 @@ def read_updates(page: Page) -> list[Update]:
     made: list[tuple[range, list[Update], bool]] = []
     lists = [page.document.root.children, *(node.children for node in page.document.nodes if node.children)]
     places = {node.line: (nodes, at) for nodes in lists for at, node in enumerate(nodes)}
-    for first, sentence in [*_sentences_of_ids(page)]:
+    for first, sentence in [*_sentences_of_ids(page), *_answers_to_quotes(page)]:
         ids, text = _ids_before(sentence)
         nodes, at = places.get(first, ((), 0))
         kinds = {kind for local_id in ids for kind in kind_of(local_id) or "DT"} - {"A"}
@@ -161,6 +164,26 @@ def _sentences_of_ids(page: Page) -> Iterator[tuple[int, str]]:
             sentence = text[start:end].strip()
             body, _, last = sentence.rpartition("\n")  # marks before the next id
             yield first + text.count("\n", 0, start), sentence if not body or _has_words(last) else body
+
+
+def _answers_to_quotes(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each paragraph below a quoted line that begins with an id, behind that id.
+
+    So people answer a letter line by line; of what is quoted the id alone counts.
+    """
+    lines, own, number = page.document.lines, page.own, 0
+    while number < len(lines):
+        quoted = _QUOTED_ID.match(ascii_of(lines[number][:BEGINNING]))
+        number += 1
+        if quoted is None:
+            continue
+        while number < len(lines) and (not lines[number].strip() or lines[number].lstrip()[0] == ">"):
+            number += 1
+        first = number
+        while number < len(lines) and lines[number].strip() and own[number]:
+            number += 1
+        if first < number and not BEGINS_WITH_ID.match(ascii_of(lines[first][:BEGINNING])):
+            yield first + 1, f"{quoted[1]}: " + "\n".join(map(str.strip, lines[first:number]))
 
 
 def _ids_before(sentence: str) -> tuple[list[str], str]:

@@ -189,3 +189,39 @@ def test_stars_behind_a_text_and_an_arrow_between_them_are_a_tier() -> None:
         decided(filed("E1: \u2605\u2605 \u2192 \u2605\u2605\u2605\u2605 (tested)\n"), "E1").epistemic_tier
         == 0.8
     )
+
+
+@pytest.mark.parametrize(
+    "line", ["\u2605\u2605\u2605\u2605\u2606 \u00b7 **in force**", "\u2605\u2605\u2605\u2605\u2606"]
+)
+def test_a_line_of_stars_below_a_decision_is_no_heading(line: str) -> None:
+    fields = "- *Why:* one admin\n- *Not taken:* NixOS\n"
+    [record] = read_archive(
+        f"# Box\n\n## Decisions\n\n### D1: Debian on bare metal\n{line}\n{fields}"
+    ).decisions
+    assert (record.rationale, record.alternatives, record.tier) == ("one admin", ("NixOS",), 0.8)
+
+
+def test_a_paragraph_below_a_quoted_line_with_an_id_answers_it() -> None:
+    found = filed(
+        "> E2. Book without an account\n\nReplaced by E3. Nobody could\nchange a booking.\n\n"
+        "> F1. Who exports the old list?\n\nSettled: by hand.\n\n"
+        "> E1. The deposit is 30 euro\n\nE4: Pay in cash\n"
+    )
+    assert decided(found, "E2").superseded_by == decided(found, "E3").id
+    assert asked(found, "F1").resolution == "by hand."
+    assert decided(found, "E1").status is DecisionStatus.ACTIVE
+
+
+def test_a_rating_in_stars_is_a_tier_behind_its_label() -> None:
+    found = filed(
+        "- **E1**: certainty down to \u2605\u2605\u2606\u2606\u2606 after the first test. Still in force.\n"
+    )
+    assert decided(found, "E1").epistemic_tier == 0.4
+
+
+def test_a_decimal_comma_parts_no_list() -> None:
+    [record] = read_archive(
+        "## Decisions\n- D1: It is free\n  - Rejected: pay 3,99 once, subscription\n"
+    ).decisions
+    assert record.alternatives == ("pay 3,99 once", "subscription")
