@@ -348,8 +348,7 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     parts = [part for part in map(bare, _parts(inner)) if part]
     fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
-        change = _CHANGE.fullmatch(part)
-        found, last = _field_of_part(change["now"] if change else part, kind), next(reversed(fields), "")
+        found, last = _field_of_part(part, kind), next(reversed(fields), "")
         is_id = last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part)
         is_more = last in ("alternatives", "tags", "rationale") or (last == "status" and references(part))
         label = LABEL.match(part)
@@ -401,10 +400,8 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     """Return the field that a part of a bracket names, or {}."""
     part = _WIDE_NUMBER.sub(" ", part.replace("*", ""))
     change = _CHANGE.fullmatch(part)
-    if (
-        change
-        and (now := _field_of_part(change["now"], kind)).keys() == _field_of_part(change["was"], kind).keys()
-    ):
+    now = _field_of_part(change["now"], kind) if change else {}
+    if change and now.keys() == _field_of_part(change["was"], kind).keys():
         return now
     words = part.casefold().split()
     if pair := _labelled(part, kind):
