@@ -37,20 +37,20 @@ def change_of(pairs: Iterable[tuple[str, str]]) -> str:
     before, now, field = (values.pop(name, "") for name in ("before", "now", "field"))
     names = {name for kind in "DT" if (name := field_named(field, kind))} if field else set()
     if names and names.isdisjoint(_GIVEN):
-        said = f"{field}: {now}"
+        sentence = f"{field}: {now}"
     elif _is_text(now) and (_is_text(before) or "text" in names):
-        said = f"revised: {now}"
+        sentence = f"revised: {now}"
     elif _is_over(before) and not _is_over(now) and any(state_named(now, kind) for kind in "DT"):
-        said = f"{_AGAIN}: {now}"
+        sentence = f"{_AGAIN}: {now}"
     else:
-        said = now
-    ended = _is_over(first_clause(said) or said)
+        sentence = now
+    ended = _is_over(first_clause(sentence) or sentence)
     for label, value in values.items():
         named = {field_named(label, kind) for kind in "DT"} - {None}
         is_known = bool(named) and not (ended and named & _WHY_ENDED)
         joint = f". {label}: " if is_known else ": " if ended else ". "
-        said = f"{said.rstrip(' .')}{joint}{value}"
-    return said.strip()
+        sentence = f"{sentence.rstrip(' .')}{joint}{value}"
+    return sentence.strip()
 
 
 def _is_over(value: str) -> bool:

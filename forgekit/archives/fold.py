@@ -435,8 +435,8 @@ class _Fold:
     def of_update(self, update: Update, held: EntityId) -> Record | None:
         """Return the record that an update makes, None where its words are not understood."""
         kind, name = "D" if held in self.decisions.texts else "T", update.local_id
-        said, given = stated_beside(update.text, kind, name)
-        fields = (update_in(said, kind, name)[1] or update_in(update.text, kind, name)[1]) | given
+        words, given = stated_beside(update.text, kind, name)
+        fields = (update_in(words, kind, name)[1] or update_in(update.text, kind, name)[1]) | given
         short = {"entity": name} if is_short(name) else {}
         if not fields:
             return None
@@ -498,8 +498,8 @@ class _Fold:
         if not (own and known) or text == record.local_id or (abbreviates(known, text) and not repeats):
             return record
         text = first_clause(text) if repeats else text
-        said, given = stated_beside(text, kind, record.local_id)
-        state, fields = update_in(said, kind, record.local_id) if said else ("", {})
+        words, given = stated_beside(text, kind, record.local_id)
+        state, fields = update_in(words, kind, record.local_id) if words else ("", {})
         fields |= given
         if not fields:
             return record

@@ -142,18 +142,18 @@ def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, A
     lead, pairs = split_labels(text, kind)
     pairs = [pair for pair in pairs if pair[0] in OWN_FIELDS[kind]]
     raw = _joined(pairs) if pairs else {}
-    said = (lead if pairs else text).strip(" *_")
-    said = said if re.search(r"\w", said) else ""
-    noted = _LEADING.match(said)
+    words = (lead if pairs else text).strip(" *_")
+    words = words if re.search(r"\w", words) else ""
+    noted = _LEADING.match(words)
     notes = fields_of_note(noted["inner"], kind) if noted else {}
-    said = said[noted.end() :] if noted and notes else said
-    notes = notes or (fields_of_note(said, kind) if len(said) <= _NOTE_LIMIT else {})
+    words = words[noted.end() :] if noted and notes else words
+    notes = notes or (fields_of_note(words, kind) if len(words) <= _NOTE_LIMIT else {})
     raw = {name: value for name, value in notes.items() if name in _RATED} | raw
     claim = make_claim(ClaimList(), local_id, raw, 0, Family.PROSE, kind=kind) if raw else None
     values = claim.values if claim else {}
     values |= {"tier": values["confidence"]} if "confidence" in values else {}
     names = {*OWN_FIELDS[kind], "tier_token"} - {"confidence"}
-    return said, {name: value for name, value in values.items() if name in names}
+    return words, {name: value for name, value in values.items() if name in names}
 
 
 def _joined(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
