@@ -182,7 +182,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*$|\s)")
-ONLY_STARS = re.compile(r"[\u2605\u2b50]+[\u2606]*|[\u25cf\u25a0]*[\u25cf\u25a0][\u25cb\u25a1]+")
+ONLY_STARS = re.compile(r"[\u2605\u2b50]+[\u2606]*|[\u25cf\u25a0]+[\u25cb\u25a1]+")
 """A rating in stars, or in dots of which some are empty."""
 _INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)

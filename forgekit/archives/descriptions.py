@@ -153,13 +153,10 @@ def _numbers(parts: Iterable[str], title: str) -> bool:
     for part in parts:
         words = part.split()
         long = {word for word in words if len(word) >= _LONG and not word.isdigit()}
-        if long and long <= held and any(word.isdigit() for word in words) and held >= _digits(words):
+        digits = {word for word in words if word.isdigit()}
+        if long and digits and long | digits <= held:
             return True
     return False
-
-
-def _digits(words: Iterable[str]) -> set[str]:
-    return {word for word in words if word.isdigit()}
 
 
 def _parts(text: str) -> Iterable[str]:

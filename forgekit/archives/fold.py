@@ -130,18 +130,23 @@ def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[s
 
 def _records_of_updates(text: ArchiveText) -> Iterator[Record]:
     """Yield the records that updates are if no parent has their ids."""
+    series = _series_in(text) if text.updates else {}
     for update in text.updates:
-        for kind in _kind_in(update.local_id, text) or "DT":
+        for kind in _kind_in(update.local_id, series) or "DT":
             if record := _record_of(update, kind):
                 yield record
 
 
-def _kind_in(local_id: str, text: ArchiveText) -> str:
-    """Return the kind of an id by its letters, or by the records of its series in an archive, else ""."""
+def _series_in(text: ArchiveText) -> Mapping[str, str]:
+    """Return the kind of the records of each series of ids in an archive."""
     series = {series_of(each.local_id): "D" for each in text.decisions}
     series |= {series_of(each.local_id): "T" for each in text.threads}
-    names = {place[0]: kind for place, kind in series.items() if place}
-    found = kind_of(local_id) or names.get((series_of(local_id) or ("",))[0], "")
+    return {place[0]: kind for place, kind in series.items() if place}
+
+
+def _kind_in(local_id: str, series: Mapping[str, str]) -> str:
+    """Return the kind of an id by its letters, or by the records of its series, else ""."""
+    found = kind_of(local_id) or series.get((series_of(local_id) or ("",))[0], "")
     return found if found in ("D", "T") else ""
 
 
@@ -415,6 +420,7 @@ class _Fold:
     def updated(self, archive: Archive, text: ArchiveText, lineage: Sequence[LocalIds]) -> Iterator[Record]:
         """Yield a record for each line that states what became of one of a parent's."""
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
+        series = _series_in(text) if text.updates else {}
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
             held = _held(lineage, name) or self.decisions.named(name) or self.threads.named(name)
@@ -427,7 +433,7 @@ class _Fold:
                     yield record
             elif key not in own and archive.id not in self.waiting:
                 own.add(key)
-                if made := _record_of(update, _kind_in(name, text) or self.kind_of_series(name, lineage)):
+                if made := _record_of(update, _kind_in(name, series) or self.kind_of_series(name, lineage)):
                     yield made
                 else:
                     self.note_unknown(archive, update.line, name)

@@ -100,10 +100,10 @@ def mark_open(page: Page, claims: Iterable[Claim]) -> None:
     """Mark the claims of threads below a title that says that its threads are open still."""
     lines, sections = page.document.lines, page.document.sections
     titles = introductions(lines)
-    for claim in claims:
+    for claim in (each for each in claims if each.kind == "T"):
         above = bisect_left(sections, claim.line, key=lambda section: section.heading_line)
         names = {title_of_list(claim.line, titles, lines), sections[above - 1].title if above else ""} - {""}
-        if claim.kind == "T" and any(clear_state(name, "T") == "open" for name in names):
+        if any(clear_state(name, "T") == "open" for name in names):
             claim.values["goes_on"] = True
 
 
