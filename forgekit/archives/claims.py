@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from forgekit.archives.labels import (
     BANDS,
     CONFIDENCE,
+    KEYS,
     MARKS,
     MONTHS,
     NONE,
@@ -519,11 +520,12 @@ def _take_new_words(claim: Claim, state: str) -> None:
     values = claim.values
     if values.get("status") is DecisionStatus.REVISED and not values.get("superseded_by"):
         new = statement(new_text(state, "D"))
-        if new:
+        if new and change_named(new.split()[0]) != "before":  # `Revised - was 12 retries`
             _keep(claim, "Was", str(values.get("text", "")))
             values |= {"text": new, "status": DecisionStatus.ACTIVE, "reworded": True}
 
 
+_WHEN_WORDS = 4
 _STATED = re.compile(
     r"[\W_]*(?P<state>[^\W\d_][^:\u2013\u2014-]{2,24}?)\s*(?::|\s[\u2013\u2014-])\s+(?P<text>\S.*)"
 )
@@ -694,7 +696,11 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
     more = leading(text, STATES[claim.kind])[1]
-    if not ids and "resolution" not in claim.values and len(re.findall(r"[^\W\d_]+", more)) > 1:
+    if (
+        not ids
+        and claim.values.keys().isdisjoint({"resolution", "waits_for"})
+        and len(re.findall(r"[^\W\d_]+", more)) > 1
+    ):
         _keep(claim, "Status", text)
     return status
 
@@ -707,6 +713,8 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
     claim.values |= {"reopened": True} if reopened else {}
     if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
         claim.values["blocked_by"] = ids
+    elif status is ThreadStatus.OPEN and not ids and (cause := _awaited(text)):
+        claim.values = {"blocked_by": (), "waits_for": (cause,)} | claim.values
     elif status is not None and status.ended and (rest := _behind_status(text)):
         claim.values.setdefault("resolution", rest)
     elif status is ThreadStatus.SUPERSEDED and ids:
@@ -774,11 +782,21 @@ def _head(text: str) -> str:
     return " ".join(re.findall(r"[^\W\d_]+", words)[-2:])
 
 
+def _awaited(text: str) -> str:
+    """Return what a state says a thread waits for: `blocked (waiting for the bank)`."""
+    name, rest = leading(text, KEYS["T"])
+    if name != "blocked_by":
+        return ""
+    words = rest.strip(" .:,;()\uff08\uff09\u2013\u2014-")
+    return one_line(_awaited(words) or words)
+
+
 def _behind_status(text: str) -> str:
     """Return what is behind the word of a status: `Resolved - glass`, `done (see D002)`."""
     rest = leading(text, STATES["T"])[1].lstrip("*_`")
     if not re.match(r"\s+-|\s*[:,;(\u2013\u2014\uff1a]", rest):
-        return ""
+        when, _, rest = rest.partition(", ")  # `done on 4 November, in the audit account`
+        return one_line(rest) if len(when.split()) <= _WHEN_WORDS else ""
     rest = rest.strip().lstrip("-:,;\u2013\u2014\uff1a ")
     return one_line(rest[1:-1] if rest[:1] == "(" and rest[-1:] == ")" else rest)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
+from forgekit.archives.legends import write_out
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
@@ -48,6 +49,8 @@ _ASKED = re.compile(r"[\s*_>-]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})\b.*[?\uff1f][\
 _ANSWERED = re.compile(
     r"(?P<mark>[\s>-]*)[*_]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})(?:[:.)*_]+|\s+[\u2013\u2014-])\s*"
 )
+_FOOTNOTE = re.compile(r"\s{0,3}\[\^(?P<mark>\w{1,8})\]:\s*(?=\S)")
+_FOOTMARK = re.compile(r"\[\^(?P<mark>\w{1,8})\](?!:)")
 _CITATIONS = ("quote", "cite", "example")
 _ID = re.compile(r"[^\W\d_]{1,6}-?\d{1,5}\b")
 _BEGINS = re.compile(rf"#|<!|{ANY_ID}|{_ID.pattern}")
@@ -180,7 +183,9 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     _quote_elements(lines)
     _unwrap(lines)
     _open_callouts(lines)
+    write_out(lines, _outside(lines))
     _label_answers(lines)
+    _place_footnotes(lines)
     _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)
@@ -291,6 +296,22 @@ def _label_answers(lines: list[str]) -> None:
         if asked and answer and asked["n"] == answer["n"] and asked["letter"] != answer["letter"]:
             lines[number] = f"{answer['mark']}Answer: {lines[number][answer.end() :]}"
         before = lines[number] or before
+
+
+def _place_footnotes(lines: list[str]) -> None:
+    """Write each footnote where its mark is, behind what it is about, if it has one mark."""
+    notes = {match["mark"]: number for number in _outside(lines) if (match := _FOOTNOTE.match(lines[number]))}
+    places = defaultdict(list)
+    for number in _outside(lines) if notes else ():
+        for match in _FOOTMARK.finditer(lines[number]):
+            if notes.get(match["mark"], number) != number:
+                places[match["mark"]].append(number)
+    for mark, where in places.items():
+        if len(where) == 1:
+            line, note = where[0], notes[mark]
+            text = _FOOTNOTE.sub("", lines[note], count=1)
+            lines[line] = lines[line].replace(f"[^{mark}]", f" \u2014 {text}")
+            lines[note] = ""
 
 
 def _callout_title(kind: str, title: str) -> str:

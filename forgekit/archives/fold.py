@@ -150,6 +150,13 @@ def _kind_in(local_id: str, series: Mapping[str, str]) -> str:
     return found if found in ("D", "T") else ""
 
 
+def _goes_on(local_id: str, own: Iterable[str]) -> bool:
+    """Say whether an id goes on a series of an archive's own; ids of its parents are lower."""
+    place = series_of(local_id)
+    others = filter(None, map(series_of, own))
+    return place is not None and any(name == place[0] and number < place[1] for name, number in others)
+
+
 def _record_of(update: Update, kind: str) -> Record | None:
     """Return the record that an update is whose id no parent has, None where it is a state or too short."""
     title, fields = annotated(update.text, kind, clauses=True) if kind else ("", {})
@@ -431,7 +438,7 @@ class _Fold:
                     self.own[archive.id][name] = held
                 else:
                     yield record
-            elif key not in own and archive.id not in self.waiting:
+            elif key not in own and (archive.id not in self.waiting or _goes_on(name, own)):
                 own.add(key)
                 if made := _record_of(update, _kind_in(name, series) or self.kind_of_series(name, lineage)):
                     yield made
@@ -728,6 +735,8 @@ class _Fold:
             made = map(self.own[archive.id].get, self.revising.get(record.local_id, ()))
             successor = next((each for each in made if each not in {None, me}), None)
         status, revises = record.status or DecisionStatus.ACTIVE, record.revises
+        if successor is not None and status is DecisionStatus.INVALIDATED and not record.superseded_by:
+            status = DecisionStatus.SUPERSEDED  # another record says that it replaces this one
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
         if status is DecisionStatus.REVISED and self.is_new_version(record, inherited, me):

@@ -106,6 +106,7 @@ _CHANGES = _values(_TABLE["changes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
 """Letters or word before the number of an id to its kind: D, T, OT or A."""
+_LEGENDS = {fold(word) for word in _split(_TABLE["legend"]["words"])}
 MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
 
 
@@ -386,6 +387,11 @@ def named_parent(sentence: str) -> str:
 def names_place(title: str) -> bool:
     """Say whether a heading is one over facts of the archive."""
     return title_words(title) in _PLACES
+
+
+def names_legend(label: str) -> bool:
+    """Say whether a label announces the legend of an archive."""
+    return fold(label) in _LEGENDS
 
 
 _BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": Words({**_MORE_FACTS, **_FACTS})}

@@ -19,7 +19,7 @@ from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
-    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
+    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s+\[\w+\])(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
     r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
 )
@@ -229,7 +229,7 @@ def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: 
         return list(spans)
     identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     words = replace(words, margin=max(words.margin, _CERTAIN if name else nearest.margin))
-    reach = (first, end) if name else (-1, words.column)
+    reach = (first if name else -1, max(end, words.column) if name else words.column)
     noted = [
         replace(span, ahead=_CERTAIN)
         for span in spans

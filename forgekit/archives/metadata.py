@@ -379,7 +379,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
         if not is_none(_REMARK.split(value, maxsplit=1)[0]) and not is_none(value.strip(" :()")):
             tags = [name for name in _names(value) if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
             named += tags
-            described += [] if tags else [one_line(value)[:_LONGEST]]
+            described += [] if tags else [_unquoted(one_line(value))[:_LONGEST]]
     for table in page.document.nodes:
         columns = list(map(fold, table.cells))
         if table.kind == "table" and page.own[table.line - 1] and {"tag", "relationship"} <= set(columns):
@@ -392,9 +392,18 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     if not named:  # a chain lists all ancestors; only its last one was continued
         chains = (_names(value) for value, _ in facts.all("chain"))
         named = [name for chain in chains for name in [each for each in chain if each != tag][-1:]]
+    own = {key_of(claim.local_id) for claim in page.found.claims}
+    named = [name for name in named if key_of(name) not in own]  # such as `follows from DEC_01`
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
     tags = [name for name in clean if _TAG.fullmatch(name) and name != tag]
     return tuple(dict.fromkeys([*tags, *described]))
+
+
+_QUOTED = re.compile(
+    r"[\"\u201c\u201e\u00ab\u300c\u300e]([^\"\u201c\u201d\u00bb\u300d\u300f]{2,80})[\"\u201c\u201d\u00bb\u300d\u300f]"
+    r"\s*(?:[^\W\d_]{1,3}\s*)?(?:[(,;.]|$)"
+)
+"""A name in quotes with nothing behind it but the end of a verb or a remark."""
 
 
 def described_parents(page: Page) -> tuple[str, ...]:
@@ -406,8 +415,16 @@ def described_parents(page: Page) -> tuple[str, ...]:
         plain = _PLAIN_PARENTS.match(sentence)
         described = plain[2] if plain and fact_named(plain[1]) == "parent" else named_parent(sentence)
         if re.search(r"\d", described) and ids.isdisjoint(map(key_of, references(described))):
-            return (one_line(described),)
+            described = described.lstrip(" :,;.-\u2013\u2014")
+            at = sentence.casefold().find(described)
+            return (_unquoted(one_line(sentence[at : at + len(described)] if at >= 0 else described)),)
     return ()
+
+
+def _unquoted(words: str) -> str:
+    """Return the name in quotes that words begin with, else all of them."""
+    quoted = _QUOTED.match(words)
+    return quoted[1] if quoted else words
 
 
 def _bridged(facts: Facts) -> list[str]:

@@ -39,6 +39,7 @@ from forgekit.archives.logs import (
 )
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
+from forgekit.archives.remarks import add_remarks
 from forgekit.archives.tagged import read_tagged
 from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
@@ -124,10 +125,9 @@ def _read(document: Document) -> ArchiveText:
     title, session = metadata.title_of(page)
     if parents and not names_parent:
         updates += read_updates(page)
+    add_remarks(page)
     merged = claim_rules.join(found, found.claims, has_parent=bool(parents))
-    if parents:
-        mark_open(page, merged)
-    merged = [claim_rules.restated(claim) if parents else claim_rules.stated(claim) for claim in merged]
+    merged = _with_states(page, merged, has_parent=bool(parents))
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)
@@ -169,6 +169,14 @@ def _read(document: Document) -> ArchiveText:
         ),
         problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
     )
+
+
+def _with_states(page: Page, claims: Sequence[Claim], *, has_parent: bool) -> list[Claim]:
+    """Return claims with the states that their words give; those of a parent's records too if it has one."""
+    if not has_parent:
+        return [claim_rules.stated(claim) for claim in claims]
+    mark_open(page, claims)
+    return [claim_rules.restated(claim) for claim in claims]
 
 
 def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:

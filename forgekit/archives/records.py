@@ -50,7 +50,7 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.logs import is_log
-from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
+from forgekit.archives.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
 from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
@@ -76,6 +76,8 @@ _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _ALONE = re.compile(rf"[*_`~#\[]*{ANY_ID}[*_`~\]]*")
 """A cell that is an id."""
+_GAP = re.compile(r"(?<=\S)\s{3,}(?=\S)")
+_NOTE_FIRST = re.compile(r"\s*[(\[]([^()\[\]]{1,60})[)\]]:?\s+(?:[\u2013\u2014-]\s+)?(?=\w)")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
 _LEAD_IN = re.compile(
@@ -249,6 +251,10 @@ class Reader:
         start = _Start(text[match.start("id") : match.end("id")], kind, text[match.start("title") :])
         if bold and "**" not in match["shut"] + match["sep"]:
             start.title, start.tail = _cut_tail(start.title, kind)
+        elif gap := _GAP.search(start.title):
+            head, tail = start.title[: gap.start()], start.title[gap.end() :]
+            left, fields = beside(tail, kind)
+            start.title, start.tail = (head, tail) if fields and not left else (start.title, "")
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
         start.title = f"{kept} {'~~' if '~~' in marks else ''}{start.title}".strip()
         start.alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
@@ -614,8 +620,10 @@ def end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
 
 
 def _cut_tail(title: str, kind: str) -> tuple[str, str]:
-    """Split `title** open, P0`, whose bold mark was opened before its id, if its end is all fields."""
+    """Split `title** (P0) words`, whose bold mark was opened before its id, if fields follow it."""
     head, _, tail = title.partition("**")
+    if (note := _NOTE_FIRST.match(tail)) and fields_of_note(note[1], kind) and "~~" not in title:
+        return head, f"{tail[note.end() :]} {note.group().strip()}"
     left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
     return (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
 
@@ -624,7 +632,9 @@ def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tupl
     """Return the words of a title and the fields beside them."""
     kind, (lead, raw) = start.kind, split_note(start.notes, start.kind)
     if start.tail:
-        raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
+        left, fields = beside(" ".join([start.tail, *lines]), kind)
+        more = {"content" if kind == "T" else "context": left} if bare(left) else {}
+        raw, lines = more | fields | raw, []
     title = " ".join([start.title, *lines])
     given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
     text, fields = annotated(title, kind, clauses=True, given=given | raw)

@@ -124,9 +124,12 @@ _FROM_NUMBER = re.compile(r"\d.*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
+_LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
+_STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
+_WORDS_END = 12  # characters by which the end of words is found on its line
 _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _BEFORE = ("tier", "confidence", "priority", "status")
@@ -156,7 +159,12 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     labels = _label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = spans if by_id else with_lists(spans, lines, own)
-    spans = [span for span in spans if span.tag not in ("D", "T") or _says_something(span.text)]
+    spans = [
+        span
+        for span in spans
+        if span.tag not in ("D", "T")
+        or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
+    ]
     found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
     found = _stated([each for each in found if not _is_field(page, each)], page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
@@ -202,6 +210,13 @@ def _says_something(text: str) -> bool:
     return _LETTERS.search(_ID.sub(" ", ascii_of(text))) is not None
 
 
+def _is_label(line: str, span: Span) -> bool:
+    """Say whether words are the label of a field, with a colon behind them."""
+    behind = line[span.column + len(span.text) :].lstrip(" *_`")
+    names = (field_named(span.text, kind) for kind in "DT")
+    return behind[:1] in {":", "\uff1a"} and any(name in _TAGS or name in _FIELDS for name in names)
+
+
 def _is_understood(page: Page, problem: Problem) -> bool:
     begins = problem.message.partition(";")[0]
     return not page.understood.isdisjoint({(None, begins), (problem.line, begins)})
@@ -211,14 +226,15 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     """Return records; those with a title beside their id have the words of a label below it.
 
     What else looks like a record between such a title and the next is a note of it, and so is what looks like
-    another one on the line of a record with an id.
+    another one on the line of a record with an id, or behind the bold beginning that is a record.
     """
     kept: list[Found] = []
     title = -1  # where in `kept` the last record with an id is
     is_stated = False
     for each in records:
         before = kept[-1] if kept else None
-        if before and before.id and not each.id and before.words.line == each.words.line:
+        is_beside = before is not None and not each.id and before.words.line == each.words.line
+        if before and is_beside and (before.id or _is_led(page.document.lines, before.words, each.words)):
             _add_note(before, each)
         elif each.id or title < 0 or not _is_below(page, each, kept[title]):
             title, is_stated = (len(kept), False) if each.id else (title, is_stated)
@@ -236,6 +252,12 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
         else:
             kept.append(each)
     return kept
+
+
+def _is_led(lines: Sequence[str], words: Span, other: Span) -> bool:
+    """Say whether words stand in the bold beginning of a line, and other words of it behind that."""
+    lead = _LEAD.match(lines[words.line - 1])
+    return lead is not None and words.column < lead.end() <= other.column
 
 
 def _is_field(page: Page, each: Found) -> bool:
@@ -404,11 +426,13 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     """Return the fields of a record that its spans, its line and the title of its list give."""
     kind, lines, line = _kind_of(each), page.document.lines, page.document.lines[each.words.line - 1]
     raw = _fields(each, kind) | _labelled_fields(each, lines, kind) | {"text": each.words.text}
-    state = state_of_label(_label_beside(page, each.words), kind) or state_of_label(title, kind)
+    section = _section_of(page, each)
+    labels = (_label_beside(page, each.words), title, section.title if section and not title else "")
+    state = next(filter(None, (state_of_label(label, kind) for label in labels)), None)
     unsaid = ("state", "by") if state is ThreadStatus.RESOLVED else ("state", "by", "res")
     if state and not any(span.tag in unsaid for span in each.fields):
         raw["status"] = str(state.value)
-    if kind == "T" and (opening := _state_below(lines, each)):
+    if kind == "T" and (opening := _state_below(lines, each) or _state_behind(each, line)):
         raw["status"] = opening
     heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
@@ -432,6 +456,14 @@ def _state_below(lines: Sequence[str], each: Found) -> str:
     below = lines[each.words.last].strip("*_ ") if is_heading else ""
     state, rest = leading(below, STATES["T"])
     return str(state.value) if state is not None and rest.strip("*_")[:1] in (",", ".") else ""
+
+
+def _state_behind(each: Found, line: str) -> str:
+    """Return the state between the words of a thread and a colon: `Water - solved: an old barrel`."""
+    _, found, behind = line.rpartition(each.words.text[-_WORDS_END:])
+    match = _STATE_BEHIND.match(behind) if found and not each.all("state") else None
+    state, rest = leading(match[1], STATES["T"]) if match else (None, "")
+    return str(state.value) if state is not None and not rest.strip() else ""
 
 
 def _marked(line: str, raw: dict[str, Any], *, has_state: bool) -> dict[str, Any]:
@@ -563,13 +595,17 @@ def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
         label, value_of = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
         if not any(part in line for part in parts):
             kept.append(line)
-        elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
+        elif label and _is_all(value_of, parts):
             page.understood.add((None, not_known(label, claim.local_id)))
-        else:
+        elif not _is_all(line, parts) or line.strip() not in page.document.lines[claim.line - 1]:
             return False
     if rest in claim.values:
         claim.values[rest] = "\n".join(kept)
     return True
+
+
+def _is_all(line: str, parts: Sequence[str]) -> bool:
+    return len(line.strip()) <= len(" ".join(parts)) + _BESIDE
 
 
 def _id_of(each: Found) -> str:
@@ -746,7 +782,7 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
 
 def _answer_behind(each: Found, line: str) -> str:
     """Return what an arrow behind a question leads to on its line, "" where there is none."""
-    _, found, behind = line.rpartition(each.words.text)
+    _, found, behind = line.rpartition(each.words.text[-_WORDS_END:])
     match = _ANSWER.match(behind) if found.endswith("?") else None
     return match[1] if match else ""
 
