@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench conformance judge tagger reader check clean help
+.PHONY: demo test soak bench bench-peers conformance judge tagger reader check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -36,6 +36,9 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/messages.py $(DATA)
 	$(BIN)/python benchmarks/notes.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
+
+bench-peers: $(VENV)/dev ## time the same work in other tools, which pip installs apart; ten minutes
+	$(BIN)/python benchmarks/peers.py $(DATA)
 
 conformance: $(VENV)/dev ## run the MCP project's own scenarios against the server; needs npx
 	$(BIN)/python benchmarks/conformance.py
