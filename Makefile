@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench bench-peers conformance judge tagger reader check clean help
+.PHONY: demo test soak bench bench-peers bench-growth conformance judge tagger reader check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -39,6 +39,9 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 
 bench-peers: $(VENV)/dev ## time the same work in other tools, which pip installs apart; ten minutes
 	$(BIN)/python benchmarks/peers.py $(DATA)
+
+bench-growth: $(VENV)/dev ## print costs, and writes among 1,000 and among 100,000 entities; a quarter of an hour
+	$(BIN)/python benchmarks/costs.py --growth
 
 conformance: $(VENV)/dev ## run the MCP project's own scenarios against the server; needs npx
 	$(BIN)/python benchmarks/conformance.py
