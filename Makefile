@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench judge tagger reader check clean help
+.PHONY: demo test soak bench bench-peers bench-growth conformance judge tagger reader check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -37,6 +37,15 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/notes.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
 
+bench-peers: $(VENV)/dev ## time the same work in other tools, which pip installs apart; ten minutes
+	$(BIN)/python benchmarks/peers.py $(DATA)
+
+bench-growth: $(VENV)/dev ## print costs, and writes among 1,000 and among 100,000 entities; a quarter of an hour
+	$(BIN)/python benchmarks/costs.py --growth
+
+conformance: $(VENV)/dev ## run the MCP project's own scenarios against the server; needs npx
+	$(BIN)/python benchmarks/conformance.py
+
 judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hours
 	$(BIN)/python training/train.py
 	$(BIN)/python training/train_neighbours.py
@@ -58,7 +67,7 @@ clean: ## delete what the other targets made
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 help: ## list the targets
-	grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
+	grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/make \1\t\2/' | expand -t 20
 
 $(VENV)/base: pyproject.toml constraints.txt
 	command -v git >/dev/null || { echo "git is not installed; forgekit keeps its registry in git" >&2; exit 1; }

@@ -1,6 +1,6 @@
 """What the commands cost, each beside the floor under it, taken in the same run.
 
-    python benchmarks/costs.py [--count 10000] [--runs 7] [--folder KEPT] [--growth]
+    python benchmarks/costs.py [--count 10000] [--runs 7] [--folder KEPT] [--growth [100000]]
 
 A row is a whole process unless it says "in process". Its floor does the least that any program must do for
 the same answer. The two are run in turn, so that both meet the same disturbances. Printed: the best and the
@@ -51,7 +51,7 @@ from forgekit.worktree.roots import cache_dir
 QUERY = "why did we choose uuid ids for the billing service"
 PYTHON = [sys.executable]
 FORGEKIT = [sys.executable, "-m", "forgekit"]
-GROWTH = (1_000, 100_000)
+SMALL = 1_000
 
 # The floor of a search: look at the state of each file, then ask FTS5, with nothing but the standard library.
 SEARCH_FLOOR = """
@@ -408,10 +408,10 @@ def invent_vectors(root: Path) -> None:
         )
 
 
-def show_growth(runs: int) -> None:
+def show_growth(large_count: int, runs: int) -> None:
     """Print what a write costs in a small and in a large registry, and what the look at all files costs."""
     medians = []
-    for count in GROWTH:
+    for count in (SMALL, large_count):
         with tempfile.TemporaryDirectory() as folder:
             root, texts = Path(folder, "registry"), new_texts()
             write(root, count)
@@ -441,8 +441,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="use this registry, made when it is not there")
     parser.add_argument(
         "--growth",
-        action="store_true",
-        help="also write among 1,000 and among 100,000 entities, and call MCP tools 10,000 times: minutes",
+        type=int,
+        nargs="?",
+        const=100_000,
+        help="also write among 1,000 and among so many entities, and call MCP tools 10,000 times: minutes",
     )
     options = parser.parse_args()
     source = str(Path(__file__).resolve().parent.parent)
@@ -460,7 +462,7 @@ def main() -> None:
         time.sleep(2.5)  # files younger than two seconds are read twice
         show(rows(root, long), options.runs)
         if options.growth:
-            show_growth(options.runs)
+            show_growth(options.growth, options.runs)
             small = Path(scratch, "small")
             write(small, 300)
             print(memory_growth(small, 5_000))

@@ -20,15 +20,18 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from forgekit.index import vector_index as vectors_index
-from forgekit.index.vector_index import Floats, IndexFiles, Rows, VectorIndex
+from forgekit.index.vector_index import IndexFiles, VectorIndex
 from forgekit.index.vectors import Vectors
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Encoder, Missing, find_encoder
+
+if TYPE_CHECKING:
+    from forgekit.index.vector_index import Floats, Rows
 
 T = TypeVar("T")
 

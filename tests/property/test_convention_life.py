@@ -206,6 +206,20 @@ def test_a_convention_decays_exactly_after_five_unused_sessions() -> None:
         assert (cited.unused, cited.stage) == (0, Stage.ACTIVE)
 
 
+def test_three_observations_are_ready_for_review_when_two_sessions_made_them() -> None:
+    talks = [session(1), session(1, "+"), session(2)]
+    first, resumed, other = (observed(talk, "Use pnpm", 0.4, 3, Instant(START)) for talk in talks)
+    again = observed(talks[0], "Use pnpm", 0.4, 9, Instant(START))
+    stages = []
+    for third in (resumed, other):
+        known = first
+        for each in (again, third):
+            known = stated({known.id: known}, each)
+        (life,) = lives([known], talks).values()
+        stages.append((life.observations, life.sessions, life.stage))
+    assert stages == [(3, 1, Stage.OBSERVED), (3, 2, Stage.READY)]
+
+
 def test_what_only_a_session_without_a_date_stated_does_not_decay() -> None:
     undated = replace(session(0), created_at=Instant(0))
     first = observed(undated, "Use pnpm", 0.9, 1, Instant(0))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +245,46 @@ def test_what_is_injected_survives_whatever_is_lost(told: Path) -> None:
     git(told, "restore", "registry")
     started(told)
     assert (path.read_bytes(), memory.read_text(encoding="utf-8")) == (kept, first)
+
+
+def _state_until(root: Path, text: str, last: int) -> None:
+    """State a convention; die by a signal at the last-th change of a file or start of a program."""
+    seen = 0
+
+    def seen_by(event: str, given: tuple[Any, ...]) -> None:
+        nonlocal seen
+        written = event == "open" and bool(given[2] & (os.O_WRONLY | os.O_RDWR))
+        seen += written or event in {"os.rename", "os.link", "os.remove", "os.mkdir", "subprocess.Popen"}
+        if seen == last and event != "os.kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    forge = Forge.open(root)
+    sys.addaudithook(seen_by)
+    state_convention(forge, text, project="Nexus")
+
+
+def test_what_was_committed_is_injected_after_a_compaction_whenever_a_writer_was_killed(told: Path) -> None:
+    (told / "forgekit.toml").write_text('schema = 2\ninject = "CLAUDE.md"\n', encoding="utf-8")
+    fork, killed = multiprocessing.get_context("fork"), 0
+    for last in count(1):
+        writer = fork.Process(target=_state_until, args=(told, f"Keep rule {last}", last))
+        writer.start()
+        writer.join()
+        started(told, source="compact")
+        memory = (told / "CLAUDE.md").read_text(encoding="utf-8") if (told / "CLAUDE.md").exists() else ""
+        files = git(told, "ls-tree", "-r", "--name-only", "HEAD", "registry/conventions").splitlines()
+        kept = {re.findall(r"(?m)^convention: (.*)$", git(told, "show", f"HEAD:{file}"))[0] for file in files}
+        injected = set(re.findall(r"(?m)^- (.*) \(cnv_", memory))
+        if writer.exitcode == 0:
+            break
+        assert writer.exitcode == -signal.SIGKILL
+        # A file may be there, whole, before its commit.
+        assert kept <= injected <= kept | {f"Keep rule {last}"}
+        killed += 1
+    assert killed > 20
+    assert f"Keep rule {killed + 1}" in kept
+    assert injected == kept
+    assert git(told, "status", "--porcelain", "registry") == ""
 
 
 def test_a_text_cannot_leave_its_row(registry: Path) -> None:
