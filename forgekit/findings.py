@@ -103,21 +103,19 @@ def findings_of(
             from forgekit.index.judged_pairs import JudgedPairs
 
             limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
-            if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
-                update_vectors(forge, vectors, limit=0, only=active)
-                limit = None if vectors.missing_count(active) <= _FEW_TEXTS else limit
-            update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
+            few = limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS)
+            whole = partial(_few_missing, active) if few else None
+            update_vectors(forge, vectors, limit=limit, only=None if index_all else active, whole=whole)
             pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
-            todo = pairs.todo(chosen)
+            small = pairs.counts(chosen)[1] <= _FEW_PAIRS
             judged = 0
-            if wait_ms != BLOCK_WAIT_MS or len(todo) <= _FEW_PAIRS:  # of more, a block would judge few
-                longer = finish_small and len(todo) <= _FEW_PAIRS
-                judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
-                judged = _judge_all(registry, judging, pairs, todo, progress)
+            if wait_ms != BLOCK_WAIT_MS or small:  # of more, a block would judge few
+                judging = _Judging(judge, cache, vectors, _LONGER_MS if finish_small and small else wait_ms)
+                judged = _judge_all(registry, judging, pairs, pairs.todo(chosen), progress)
                 if chosen is not None:  # what was judged of the other pairs is part of what is kept
                     known_only = _Judging(judge, cache, vectors, 0)
-                    judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
+                    judged += _judge_all(registry, known_only, pairs, pairs.todo(None, _PART), None)
             if name:
                 made_for = part if vectors.missing_count(active) else state
                 summary = json.dumps([made_for, *pairs.counts(None), pairs.flagged])
@@ -132,6 +130,11 @@ def findings_of(
         return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
+
+
+def _few_missing(active: Collection[EntityId], keys: Collection[str]) -> bool:
+    """Say whether few active decisions are among the keys that have no vector."""
+    return sum(key in active for key in keys) <= _FEW_TEXTS
 
 
 def _keys(forge: Forge, judge: Judge, vectors: Vectors, active: Mapping[EntityId, str]) -> tuple[str, str]:

@@ -84,10 +84,12 @@ class JudgedPairs:
         at = int(np.searchsorted(self._pairs, number))
         return at < len(self._pairs) and int(self._pairs[at]) == number
 
-    def todo(self, chosen: Collection[EntityId] | None) -> list[tuple[EntityId, EntityId]]:
-        """Return the pairs that are not judged, those of the chosen decisions or all, the nearest first."""
+    def todo(
+        self, chosen: Collection[EntityId] | None, most: int | None = None
+    ) -> list[tuple[EntityId, EntityId]]:
+        """Return so many pairs that are not judged, of the chosen decisions or of all, the nearest first."""
         new = ~_among(self._pairs, self._judged) & self._touching(self._pairs, chosen)
-        order = np.argsort(-self._nearness[new], kind="stable")
+        order = np.argsort(-self._nearness[new], kind="stable")[:most]
         size = max(len(self._ids), 1)
         return [(self._ids[n // size], self._ids[n % size]) for n in self._pairs[new][order].tolist()]
 
