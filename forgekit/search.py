@@ -330,15 +330,14 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
 
 
 def close_in_meaning(
-    forge: Forge, project: EntityId, own: Collection[EntityId]
+    forge: Forge, registry: Registry, project: EntityId, own: Collection[EntityId]
 ) -> dict[tuple[EntityId, EntityId], float]:
     """Return the cosines of some threads and decisions of a project with close decisions of other projects.
 
     Returns: (own thread or decision, foreign decision) -> cosine; nothing where there are no vectors.
     """
-    catalogue = forge.catalogue
-    others = catalogue.matching(kinds=(Kind.DECISION,), status="active")
-    others -= catalogue.matching(kinds=(Kind.DECISION,), project=project)
+    others = forge.catalogue.matching(kinds=(Kind.DECISION,), status="active")
+    others -= {decision.id for decision in registry.active_decisions(project)}
     if not own or not others:
         return {}
     try:
