@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.index.database import CheckedRows
     from forgekit.index.judged_pairs import Flagged, JudgedPairs
-    from forgekit.index.vectors import Vectors
+    from forgekit.index.vectors import Limit, Vectors
 
 Progress = Callable[[int, int], None]
 
@@ -102,10 +102,10 @@ def findings_of(
                 return NOTHING
             from forgekit.index.judged_pairs import JudgedPairs
 
-            limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
-            few = limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS)
-            whole = partial(_few_missing, active) if few else None
-            update_vectors(forge, vectors, limit=limit, only=None if index_all else active, whole=whole)
+            limit: Limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
+            if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
+                limit = partial(_limit, active)
+            update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             small = pairs.counts(chosen)[1] <= _FEW_PAIRS
@@ -132,9 +132,9 @@ def findings_of(
         return Findings(missing=str(e))
 
 
-def _few_missing(active: Collection[EntityId], keys: Collection[str]) -> bool:
-    """Say whether few active decisions are among the keys that have no vector."""
-    return sum(key in active for key in keys) <= _FEW_TEXTS
+def _limit(active: Collection[EntityId], missing: Collection[str]) -> int | None:
+    """Return how many texts are encoded: all where few of the missing ones are of active decisions."""
+    return None if sum(key in active for key in missing) <= _FEW_TEXTS else INLINE_TEXTS
 
 
 def _keys(forge: Forge, judge: Judge, vectors: Vectors, active: Mapping[EntityId, str]) -> tuple[str, str]:

@@ -16,7 +16,7 @@ answer is that of the words, with a notice. Values are NamedTuples: see `catalog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -30,7 +30,7 @@ from forgekit.text.words import is_english
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
-    from forgekit.index.vectors import Built, Progress, Vectors
+    from forgekit.index.vectors import Built, Limit, Progress, Vectors
     from forgekit.model.registry import Registry
 
 POOL = 100
@@ -288,18 +288,16 @@ def update_vectors(
     forge: Forge,
     vectors: Vectors,
     *,
-    limit: int | None = None,
+    limit: Limit = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
-    whole: Callable[[Collection[str]], bool] | None = None,
 ) -> Built:
     """Make the vectors those of the catalogue as it was last refreshed, the newest entities first.
 
     Args:
-        limit: texts to encode at most.
+        limit: of the texts to encode.
         progress: called with how far the encoding is.
         only: the entities whose texts may be encoded; None for all.
-        whole: as of `Vectors.update`.
     """
     texts = forge.catalogue.embedding_texts
     state = forge.catalogue.state()  # before the contents: if they are newer, the next search finds out
@@ -307,7 +305,7 @@ def update_vectors(
     if current is not None:
         return current
     entries = ((entity, blob, partial(texts, entity, blob)) for entity, blob in forge.catalogue.contents())
-    return vectors.update(entries, progress, limit, state, only, whole)
+    return vectors.update(entries, progress, limit, state, only)
 
 
 def verify(forge: Forge, sample: int = 64) -> Checked:

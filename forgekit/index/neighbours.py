@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
+CosinesOf = Callable[[NDArray[np.int64]], Floats]
+"""Returns the cosines of some rows with all rows, [some, all]."""
 
 _DIGITS = 6
 """Cosines are compared rounded: their last bits depend on how a product was cut into parts."""
@@ -26,11 +28,7 @@ _SPARE = 8  # rows looked at beyond those that are wanted, for equal ones after 
 
 
 def nearest(
-    keys: Sequence[str],
-    hashes: Sequence[str],
-    cosines_of: Callable[[NDArray[np.int64]], Floats],
-    count: int,
-    kept: Path | None = None,
+    keys: Sequence[str], hashes: Sequence[str], cosines_of: CosinesOf, count: int, kept: Path | None = None
 ) -> tuple[Rows, Floats]:
     """Return the rows of the nearest others of each key, best first, and their cosines.
 
@@ -38,7 +36,6 @@ def nearest(
 
     Args:
         keys: sorted.
-        cosines_of: returns the cosines of some rows with all rows, [some, all].
         count: how many others; fewer where there are not so many, and -1 in the rest.
         kept: a file for the answer; it names the space of the vectors.
     """
@@ -86,9 +83,7 @@ def _put(table: NDArray[Any], rows: NDArray[Any], picked: NDArray[Any], cosines:
     table["cosine"][rows, : best.shape[1]] = best
 
 
-def _carry(
-    before: NDArray[Any], table: NDArray[Any], cosines_of: Callable[[NDArray[np.int64]], Floats]
-) -> NDArray[Any]:
+def _carry(before: NDArray[Any], table: NDArray[Any], cosines_of: CosinesOf) -> NDArray[Any]:
     """Fill in the rows that follow from those of before, and return the others."""
     place = np.searchsorted(before["key"], table["key"]).clip(max=len(before) - 1)
     same = (before["key"][place] == table["key"]) & (before["hash"][place] == table["hash"])

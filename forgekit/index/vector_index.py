@@ -62,8 +62,7 @@ class VectorIndex:
         matrix: the vectors; None for `flat`.
         faiss: a FAISS index that is only read: adding to a mapped one ends the process. None for `scan`.
         state: names what the index was made from; None where nobody named it.
-        added: vectors beyond those of the matrix, of an index that no file holds.
-        places: of each row, where its vector is in the matrix with what was added; None where row by row.
+        added: vectors beyond the matrix, and where each row's is in both; of an index that no file holds.
     """
 
     keys: Sequence[str]
@@ -72,8 +71,7 @@ class VectorIndex:
     matrix: Floats | None = None
     faiss: Any = None
     state: str | None = None
-    added: Floats | None = None
-    places: Rows | None = None
+    added: tuple[Floats, Rows] | None = None
 
     def search(self, vector: Floats, count: int, rows: Rows | None) -> list[tuple[str, float]]:
         """Return the nearest keys with their cosines, best first; with `rows`, among those only."""
@@ -96,11 +94,11 @@ class VectorIndex:
         """Return the vectors of rows, [len(rows), dimension]."""
         if self.matrix is None:
             return self.faiss.reconstruct_batch(rows)  # type: ignore[no-any-return]
-        if self.places is None or self.added is None:
+        if self.added is None:
             return self.matrix[rows]
-        beyond = self.places[rows] - len(self.matrix)
-        found = self.matrix[self.places[rows] * (beyond < 0)]
-        found[beyond >= 0] = self.added[beyond[beyond >= 0]]
+        beyond = self.added[1][rows] - len(self.matrix)
+        found = self.matrix[self.added[1][rows] * (beyond < 0)]
+        found[beyond >= 0] = self.added[0][beyond[beyond >= 0]]
         return found
 
     def changed(
@@ -113,21 +111,19 @@ class VectorIndex:
         import numpy as np
 
         matrix = self.vectors(np.arange(len(self.keys))) if self.matrix is None else self.matrix
-        added = made if self.added is None else np.concatenate([self.added, made])
-        places = rows.copy() if self.places is None else self.places[rows]
-        places[rows < 0] = np.arange(len(made)) + len(matrix) + len(added) - len(made)
-        return VectorIndex(
-            keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state, added=added, places=places
-        )
+        added, places = self.added or (made[:0], np.arange(len(matrix)))
+        places = np.where(rows < 0, len(matrix) + len(added) - 1 + np.cumsum(rows < 0), places[rows])
+        both = np.concatenate([added, made]), places
+        return VectorIndex(keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state, added=both)
 
     def products(self, vectors: Floats) -> Floats:
         """Return the dot products of all rows with a vector, or with each of some, [len(keys), ...]."""
         import numpy as np
 
         matrix = self.vectors(np.arange(len(self.keys))) if self.matrix is None else self.matrix
-        if self.places is None or self.added is None:
+        if self.added is None:
             return matrix @ vectors.T
-        return np.concatenate([matrix @ vectors.T, self.added @ vectors.T])[self.places]
+        return np.concatenate([matrix @ vectors.T, self.added[0] @ vectors.T])[self.added[1]]
 
     def _nearest(self, vector: Floats, count: int, rows: Rows | None) -> Rows:
         """Return the rows that are probably nearest, in no order."""

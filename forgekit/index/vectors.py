@@ -38,6 +38,8 @@ Texts = Callable[[], Sequence[str]] | str
 """A text, or what returns one or more; none where the entry's text has changed by now."""
 Entry = tuple[str, str, Texts]
 """Key, hash, texts; the key and the hash have no line break."""
+Limit = int | None | Callable[[Collection[str]], int | None]
+"""Texts to encode at most, or what returns it for the keys without a vector."""
 
 _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
@@ -104,19 +106,17 @@ class Vectors:
         self,
         entries: Iterable[Entry],
         progress: Progress | None = None,
-        limit: int | None = None,
+        limit: Limit = None,
         state: str | None = None,
         only: Collection[str] | None = None,
-        whole: Callable[[Collection[str]], bool] | None = None,
     ) -> Built:
         """Make the index hold exactly these entries; an interrupted update keeps what it encoded.
 
         Args:
             entries: all of them; of two with one key the last counts.
-            limit: texts to encode at most; the others are left for the next update.
+            limit: of the texts to encode; the others are left for the next update.
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all. With it, few changes stay in memory.
-            whole: is asked about the keys without a vector, and lifts the limit.
         """
         import numpy as np
 
@@ -136,8 +136,8 @@ class Vectors:
             reused = sum(digest not in fresh for digest in hashes)
             absent = {key: entry for key, entry in wanted.items() if entry[0] in fresh}
             texts = dict(entry for key, entry in absent.items() if only is None or key in only)
-            limit = None if whole is not None and whole(absent) else limit
-            for made in self._encoded(list(texts.items())[:limit], progress):
+            most = limit(absent) if callable(limit) else limit
+            for made in self._encoded(list(texts.items())[:most], progress):
                 cache.put(made)
                 known |= made
             cache.trim(hashes)

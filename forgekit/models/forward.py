@@ -56,11 +56,7 @@ def read_weights(model: BertModel) -> dict[str, Floats]:
 
 @cache
 def _mapped(path: Path, digest: str) -> NDArray[np.uint8]:
-    """Return the bytes of a file, mapped once in a process, with what several encoders read of it.
-
-    Args:
-        digest: its SHA-256 when the model was found.
-    """
+    """Return the bytes of a file of this SHA-256, mapped once for all encoders of a process."""
     del digest
     return np.memmap(path, np.uint8, mode="r")
 
