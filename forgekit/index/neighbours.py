@@ -119,14 +119,11 @@ def _load(path: Path | None, count: int) -> NDArray[Any] | None:
 
 def _save(table: NDArray[Any], path: Path) -> None:
     """Replace the file at once; without room or permission there is none."""
-    import tempfile
-
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     with suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("wb") as file:
                 np.save(file, table, allow_pickle=False)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
