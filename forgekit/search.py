@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
@@ -341,10 +341,9 @@ def close_in_meaning(
     try:
         vectors = _vectors(forge)
         update_vectors(forge, vectors, limit=INLINE_TEXTS)
-        pairs = vectors.pairs(own, others, CLOSE)
+        return cast("dict[tuple[EntityId, EntityId], float]", vectors.pairs(own, others, CLOSE))
     except (ForgeError, OSError):
         return {}
-    return {(EntityId(a), EntityId(b)): cosine for (a, b), cosine in pairs.items()}
 
 
 def _vectors(forge: Forge) -> Vectors:

@@ -228,7 +228,7 @@ class Vectors:
         a, b = _rows_of(index, these), _rows_of(index, those)
         if not len(a) or not len(b):
             return {}
-        others = index.vectors(b).T
+        others, those_keys = index.vectors(b).T, [index.keys[row] for row in b.tolist()]
         out = {}
         for start in range(0, len(a), _PAIR_ROWS):
             rows = a[start : start + _PAIR_ROWS]
@@ -236,8 +236,9 @@ class Vectors:
             if len(b) > _NEAREST:
                 bound = -np.partition(-cosines, _NEAREST - 1, axis=1)[:, _NEAREST - 1 : _NEAREST]
                 cosines[cosines < bound] = -2  # below every cosine
-            for i, j in np.argwhere(cosines >= least).tolist():
-                out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
+            near = cosines >= least
+            for (i, j), cosine in zip(np.argwhere(near).tolist(), cosines[near].tolist(), strict=True):
+                out[index.keys[int(rows[i])], those_keys[j]] = round(cosine, 6)
         return out
 
     def neighbours(self, among: Collection[str], count: int) -> tuple[list[str], NDArray[np.int32], Floats]:
