@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.index.database import CheckedRows
     from forgekit.index.judged_pairs import Flagged, JudgedPairs
-    from forgekit.index.vectors import Vectors
+    from forgekit.index.vectors import Limit, Vectors
 
 Progress = Callable[[int, int], None]
 
@@ -102,22 +102,20 @@ def findings_of(
                 return NOTHING
             from forgekit.index.judged_pairs import JudgedPairs
 
-            limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
+            limit: Limit = 0 if wait_ms == 0 else INLINE_TEXTS if progress is None else None
             if limit and (finish_small or wait_ms is None or wait_ms > BLOCK_WAIT_MS):
-                update_vectors(forge, vectors, limit=0, only=active)
-                limit = None if vectors.missing_count(active) <= _FEW_TEXTS else limit
+                limit = partial(_limit, active)
             update_vectors(forge, vectors, limit=limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, b""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
-            todo = pairs.todo(chosen)
+            small = pairs.counts(chosen)[1] <= _FEW_PAIRS
             judged = 0
-            if wait_ms != BLOCK_WAIT_MS or len(todo) <= _FEW_PAIRS:  # of more, a block would judge few
-                longer = finish_small and len(todo) <= _FEW_PAIRS
-                judging = _Judging(judge, cache, vectors, _LONGER_MS if longer else wait_ms)
-                judged = _judge_all(registry, judging, pairs, todo, progress)
+            if wait_ms != BLOCK_WAIT_MS or small:  # of more, a block would judge few
+                judging = _Judging(judge, cache, vectors, _LONGER_MS if finish_small and small else wait_ms)
+                judged = _judge_all(registry, judging, pairs, pairs.todo(chosen), progress)
                 if chosen is not None:  # what was judged of the other pairs is part of what is kept
                     known_only = _Judging(judge, cache, vectors, 0)
-                    judged += _judge_all(registry, known_only, pairs, pairs.todo(None), None)
+                    judged += _judge_all(registry, known_only, pairs, pairs.todo(None, _PART), None)
             if name:
                 made_for = part if vectors.missing_count(active) else state
                 summary = json.dumps([made_for, *pairs.counts(None), pairs.flagged])
@@ -132,6 +130,11 @@ def findings_of(
         return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
+
+
+def _limit(active: Collection[EntityId], missing: Collection[str]) -> int | None:
+    """Return how many texts are encoded: all where few of the missing ones are of active decisions."""
+    return None if sum(key in active for key in missing) <= _FEW_TEXTS else INLINE_TEXTS
 
 
 def _keys(forge: Forge, judge: Judge, vectors: Vectors, active: Mapping[EntityId, str]) -> tuple[str, str]:

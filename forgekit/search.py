@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
@@ -30,7 +30,7 @@ from forgekit.text.words import is_english
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
-    from forgekit.index.vectors import Built, Progress, Vectors
+    from forgekit.index.vectors import Built, Limit, Progress, Vectors
     from forgekit.model.registry import Registry
 
 POOL = 100
@@ -288,14 +288,14 @@ def update_vectors(
     forge: Forge,
     vectors: Vectors,
     *,
-    limit: int | None = None,
+    limit: Limit = None,
     progress: Progress | None = None,
     only: Collection[str] | None = None,
 ) -> Built:
     """Make the vectors those of the catalogue as it was last refreshed, the newest entities first.
 
     Args:
-        limit: texts to encode at most.
+        limit: of the texts to encode.
         progress: called with how far the encoding is.
         only: the entities whose texts may be encoded; None for all.
     """
@@ -328,24 +328,22 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
 
 
 def close_in_meaning(
-    forge: Forge, project: EntityId, own: Collection[EntityId]
+    forge: Forge, registry: Registry, project: EntityId, own: Collection[EntityId]
 ) -> dict[tuple[EntityId, EntityId], float]:
     """Return the cosines of some threads and decisions of a project with close decisions of other projects.
 
     Returns: (own thread or decision, foreign decision) -> cosine; nothing where there are no vectors.
     """
-    catalogue = forge.catalogue
-    others = catalogue.matching(kinds=(Kind.DECISION,), status="active")
-    others -= catalogue.matching(kinds=(Kind.DECISION,), project=project)
+    others = forge.catalogue.matching(kinds=(Kind.DECISION,), status="active")
+    others -= {decision.id for decision in registry.active_decisions(project)}
     if not own or not others:
         return {}
     try:
         vectors = _vectors(forge)
         update_vectors(forge, vectors, limit=INLINE_TEXTS)
-        pairs = vectors.pairs(own, others, CLOSE)
+        return cast("dict[tuple[EntityId, EntityId], float]", vectors.pairs(own, others, CLOSE))
     except (ForgeError, OSError):
         return {}
-    return {(EntityId(a), EntityId(b)): cosine for (a, b), cosine in pairs.items()}
 
 
 def _vectors(forge: Forge) -> Vectors:

@@ -133,7 +133,7 @@ def _state(
     most = _most(budget if budget is not None else forge.settings.budget)
     threads = registry.in_order(Thread, [thread.id for thread in state.threads[:most]])
     decisions = registry.in_order(Decision, [d.id for d in state.decisions[: most - len(threads)]])
-    near = close_in_meaning(forge, project, {entity.id for entity in (*threads, *decisions)})
+    near = close_in_meaning(forge, registry, project, {entity.id for entity in (*threads, *decisions)})
     decisions_with_words = forge.catalogue.decisions_with_words
     found, number = cross_project(registry, project, (*threads, *decisions), near, decisions_with_words, most)
     return replace(state, cross_project=found, cross_project_count=number)

@@ -8,7 +8,7 @@ and the file may be deleted or damaged at any moment.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
+CosinesOf = Callable[[NDArray[np.int64]], Floats]
+"""Returns the cosines of some rows with all rows, [some, all]."""
 
 _DIGITS = 6
 """Cosines are compared rounded: their last bits depend on how a product was cut into parts."""
@@ -26,7 +28,7 @@ _SPARE = 8  # rows looked at beyond those that are wanted, for equal ones after 
 
 
 def nearest(
-    keys: Sequence[str], hashes: Sequence[str], matrix: Floats, count: int, kept: Path | None = None
+    keys: Sequence[str], hashes: Sequence[str], cosines_of: CosinesOf, count: int, kept: Path | None = None
 ) -> tuple[Rows, Floats]:
     """Return the rows of the nearest others of each key, best first, and their cosines.
 
@@ -34,7 +36,6 @@ def nearest(
 
     Args:
         keys: sorted.
-        matrix: a vector of unit length for each key.
         count: how many others; fewer where there are not so many, and -1 in the rest.
         kept: a file for the answer; it names the space of the vectors.
     """
@@ -43,11 +44,13 @@ def nearest(
     table["key"], table["hash"] = np.array(keys, "S"), np.array(hashes, "S")
     before = _load(kept, count)
     fresh = np.arange(size)
-    if before is not None and size:
-        fresh = _carry(before, table, matrix)
+    if before is not None and all(np.array_equal(before[part], table[part]) for part in ("key", "hash")):
+        table, fresh = before, fresh[:0]
+    elif before is not None and size:
+        fresh = _carry(before, table, cosines_of)
     for start in range(0, len(fresh), _BLOCK):
         rows = fresh[start : start + _BLOCK]
-        cosines = np.round(matrix[rows] @ matrix.T, _DIGITS)
+        cosines = np.round(cosines_of(rows), _DIGITS)
         cosines[np.arange(len(rows)), rows] = -np.inf
         picked = np.broadcast_to(np.arange(size), cosines.shape)
         if size > count + _SPARE:
@@ -80,7 +83,7 @@ def _put(table: NDArray[Any], rows: NDArray[Any], picked: NDArray[Any], cosines:
     table["cosine"][rows, : best.shape[1]] = best
 
 
-def _carry(before: NDArray[Any], table: NDArray[Any], matrix: Floats) -> NDArray[Any]:
+def _carry(before: NDArray[Any], table: NDArray[Any], cosines_of: CosinesOf) -> NDArray[Any]:
     """Fill in the rows that follow from those of before, and return the others."""
     place = np.searchsorted(before["key"], table["key"]).clip(max=len(before) - 1)
     same = (before["key"][place] == table["key"]) & (before["hash"][place] == table["hash"])
@@ -92,10 +95,11 @@ def _carry(before: NDArray[Any], table: NDArray[Any], matrix: Floats) -> NDArray
     whole = (near >= 0).all(axis=1)
     rows, near, cosines = rows[whole], near[whole], cosines[whole]
     came = np.flatnonzero(~same)
-    if len(rows):
-        added = np.round(matrix @ matrix[came].T, _DIGITS)[rows]  # rather than copy most of the matrix
+    if len(rows) and len(came):
+        added = np.round(cosines_of(came), _DIGITS).T[rows]
         columns = np.broadcast_to(came, added.shape)
-        _put(table, rows, np.hstack([near, columns]), np.hstack([cosines, added]).astype(np.float32))
+        near, cosines = np.hstack([near, columns]), np.hstack([cosines, added]).astype(np.float32)
+    _put(table, rows, near, cosines)
     return np.setdiff1d(np.arange(len(table)), rows, assume_unique=True)
 
 
@@ -115,14 +119,11 @@ def _load(path: Path | None, count: int) -> NDArray[Any] | None:
 
 def _save(table: NDArray[Any], path: Path) -> None:
     """Replace the file at once; without room or permission there is none."""
-    import tempfile
-
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     with suppress(OSError):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with temporary.open("wb") as file:
                 np.save(file, table, allow_pickle=False)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ Texts = Callable[[], Sequence[str]] | str
 """A text, or what returns one or more; none where the entry's text has changed by now."""
 Entry = tuple[str, str, Texts]
 """Key, hash, texts; the key and the hash have no line break."""
+Limit = int | None | Callable[[Collection[str]], int | None]
+"""Texts to encode at most, or what returns it for the keys without a vector."""
 
 _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
@@ -103,7 +106,7 @@ class Vectors:
         self,
         entries: Iterable[Entry],
         progress: Progress | None = None,
-        limit: int | None = None,
+        limit: Limit = None,
         state: str | None = None,
         only: Collection[str] | None = None,
     ) -> Built:
@@ -111,10 +114,12 @@ class Vectors:
 
         Args:
             entries: all of them; of two with one key the last counts.
-            limit: texts to encode at most; the others are left for the next update.
+            limit: of the texts to encode; the others are left for the next update.
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all. With it, few changes stay in memory.
         """
+        import numpy as np
+
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
@@ -129,12 +134,10 @@ class Vectors:
             known = cache.get(new)
             fresh = set(new).difference(known)
             reused = sum(digest not in fresh for digest in hashes)
-            texts = {
-                digest: text
-                for key, (digest, text) in wanted.items()
-                if digest in fresh and (only is None or key in only)
-            }
-            for made in self._encoded(list(texts.items())[:limit], progress):
+            absent = {key: entry for key, entry in wanted.items() if entry[0] in fresh}
+            texts = dict(entry for key, entry in absent.items() if only is None or key in only)
+            most = limit(absent) if callable(limit) else limit
+            for made in self._encoded(list(texts.items())[:most], progress):
                 cache.put(made)
                 known |= made
             cache.trim(hashes)
@@ -144,10 +147,14 @@ class Vectors:
             kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest not in missing]
             keys, hashes, state = [key for key, _ in kept], [digest for _, digest in kept], None
         if (before.keys, before.hashes) != (keys, hashes):
-            matrix = self._matrix(before, have, known, hashes)
-            few = only is not None and before.keys and len(new) + len(gone) <= _FEW
-            index_of = self._files().in_memory if few else self._files().write
-            self._index = index_of(keys, hashes, matrix, state)
+            rows = np.array([have.get(digest, -1) for digest in hashes], np.int64)
+            added = self._read([known[hashes[at]] for at in np.flatnonzero(rows < 0).tolist()])
+            if only is not None and before.keys and len(new) + len(gone) <= _FEW:
+                self._index = before.changed(keys, hashes, rows, added, state)
+            else:
+                matrix = before.vectors(rows.clip(0)) if before.keys else np.empty_like(added)
+                matrix[rows < 0] = added
+                self._index = self._files().write(keys, hashes, matrix, state)
         return Built(
             added=len(keys) - reused,
             reused=reused,
@@ -155,21 +162,12 @@ class Vectors:
             missing=len(wanted) - len(keys),
         )
 
-    def _matrix(
-        self, before: VectorIndex, have: Mapping[str, int], known: Mapping[str, bytes], hashes: Sequence[str]
-    ) -> Floats:
-        """Return the vectors of hashes: the rows that an index has, the others from half precision."""
+    def _read(self, kept: Sequence[bytes]) -> Floats:
+        """Return the vectors that were kept in half precision."""
         import numpy as np
 
-        rows = np.array([have.get(digest, -1) for digest in hashes], np.int64)
-        if before.keys:
-            matrix = before.vectors(rows.clip(0))
-        else:
-            matrix = np.empty((len(rows), self._encoder.dimension), np.float32)
-        new = np.flatnonzero(rows < 0)
-        halves = np.frombuffer(b"".join(known[hashes[at]] for at in new.tolist()), "<f2")
-        matrix[new] = _unit(halves.reshape(len(new), self._encoder.dimension).astype(np.float32))
-        return matrix
+        halves = np.frombuffer(b"".join(kept), "<f2").reshape(len(kept), self._encoder.dimension)
+        return _unit(halves.astype(np.float32))
 
     def search(
         self, query: str | Floats, k: int, allowed: Collection[str] | None = None
@@ -230,7 +228,7 @@ class Vectors:
         a, b = _rows_of(index, these), _rows_of(index, those)
         if not len(a) or not len(b):
             return {}
-        others = index.vectors(b).T
+        others, those_keys = index.vectors(b).T, [index.keys[row] for row in b.tolist()]
         out = {}
         for start in range(0, len(a), _PAIR_ROWS):
             rows = a[start : start + _PAIR_ROWS]
@@ -238,8 +236,9 @@ class Vectors:
             if len(b) > _NEAREST:
                 bound = -np.partition(-cosines, _NEAREST - 1, axis=1)[:, _NEAREST - 1 : _NEAREST]
                 cosines[cosines < bound] = -2  # below every cosine
-            for i, j in np.argwhere(cosines >= least).tolist():
-                out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
+            near = cosines >= least
+            for (i, j), cosine in zip(np.argwhere(near).tolist(), cosines[near].tolist(), strict=True):
+                out[index.keys[int(rows[i])], those_keys[j]] = round(cosine, 6)
         return out
 
     def neighbours(self, among: Collection[str], count: int) -> tuple[list[str], NDArray[np.int32], Floats]:
@@ -258,7 +257,15 @@ class Vectors:
         keys, hashes = ([names[row] for row in rows] for names in (index.keys, index.hashes))
         space = hashlib.sha256(self.space.encode()).hexdigest()[:12]
         kept = self._folder / f"neighbours-{self._tree}-{space}.npy"
-        return keys, *neighbours.nearest(keys, hashes, index.vectors(rows), count, kept)
+        everything = cache(lambda: index.vectors(rows))
+
+        def cosines_of(some: NDArray[np.int64]) -> Floats:
+            these = index.vectors(rows[some])
+            if len(some) <= _FEW:  # a copy of all the others takes longer
+                return index.products(these)[rows].T
+            return these @ everything().T
+
+        return keys, *neighbours.nearest(keys, hashes, cosines_of, count, kept)
 
     def clusters(self, among: Collection[str]) -> list[list[str]]:
         """Return the groups that some keys form by their vectors; those without one are left out."""

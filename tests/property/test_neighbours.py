@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from forgekit.index.neighbours import nearest
 
@@ -21,6 +23,12 @@ def vectors(members: list[tuple[int, int]]) -> np.ndarray[tuple[int, int], np.dt
     rows = [np.random.default_rng(key % 17 + 100 * version).normal(size=8) for key, version in members]
     matrix = np.array(rows, np.float32).reshape(len(members), 8)
     return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), np.float32)
+
+
+def cosines_of(
+    matrix: NDArray[np.float32],
+) -> Callable[[NDArray[np.int64]], NDArray[np.float32]]:
+    return lambda rows: np.asarray(matrix[rows] @ matrix.T)
 
 
 def plain(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[list[int]]:
@@ -41,8 +49,8 @@ def test_each_set_has_the_neighbours_of_comparing_everything(sets: list[dict[int
             keys = [f"{key:03}" for key, _ in chosen]
             hashes = [str(version) for _, version in chosen]
             matrix = vectors(chosen)
-            found, _ = nearest(keys, hashes, matrix, COUNT, kept)
-            assert (found == nearest(keys, hashes, matrix, COUNT)[0]).all()
+            found, _ = nearest(keys, hashes, cosines_of(matrix), COUNT, kept)
+            assert (found == nearest(keys, hashes, cosines_of(matrix), COUNT)[0]).all()
             assert [[at for at in row if at >= 0] for row in found.tolist()] == plain(matrix)
 
 
@@ -53,7 +61,7 @@ def test_a_damaged_file_changes_no_answer(tmp_path: Path, damage: bytes) -> None
     chosen = [(key, 0) for key in range(9)]
     keys, hashes = [f"{key:03}" for key, _ in chosen], ["0"] * 9
     assert (
-        nearest(keys, hashes, vectors(chosen), COUNT, kept)[0]
-        == nearest(keys, hashes, vectors(chosen), COUNT)[0]
+        nearest(keys, hashes, cosines_of(vectors(chosen)), COUNT, kept)[0]
+        == nearest(keys, hashes, cosines_of(vectors(chosen)), COUNT)[0]
     ).all()
     assert np.load(kept)["near"].shape == (9, COUNT)

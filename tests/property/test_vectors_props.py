@@ -63,3 +63,26 @@ def test_what_is_written_is_read_back(seed: int, names: set[str]) -> None:
         assert np.array_equal(index.vectors(rows), matrix)
         assert IndexFiles(Path(folder), "main", "another space").load() is None
         assert IndexFiles(Path(folder), "another", "space").load() is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    changes=st.lists(st.lists(st.integers(-1, 4), min_size=5, max_size=9), max_size=3),
+)
+def test_a_changed_index_answers_as_one_made_anew(seed: int, changes: list[list[int]]) -> None:
+    matrix = matrix_of(seed, 5)
+    index = vectors_index.VectorIndex(keys=[*"abcde"], hashes=[*"abcde"], kind="scan", matrix=matrix)
+    for number, change in enumerate(changes):
+        rows = np.array(change, np.int64)
+        made = matrix_of(seed + number + 2, int((rows < 0).sum()))
+        matrix = matrix[rows]
+        matrix[rows < 0] = made
+        keys = [f"{place}" for place in range(len(rows))]
+        index = index.changed(keys, keys, rows, made, None)
+    anew = vectors_index.VectorIndex(keys=index.keys, hashes=index.keys, kind="scan", matrix=matrix)
+    every, query = np.arange(len(matrix)), matrix_of(seed + 1, 1)[0]
+    assert np.array_equal(index.vectors(every[::2]), matrix[::2])
+    assert np.allclose(index.products(matrix[:2]), matrix @ matrix[:2].T)
+    assert index.search(query, 3, None) == anew.search(query, 3, None)
+    assert index.search(query, 3, every[:2]) == anew.search(query, 3, every[:2])

@@ -232,7 +232,9 @@ def test_a_foreign_decision_may_bear_on_this_project_by_its_meaning(root: Path) 
     own = threads.create(forge, "Sortable identifiers", project="Nexus").entity
     foreign = decisions.create(forge, "Sortable naming", project="Apollo").entity
     nexus = forge.known_project("Nexus", forge.registry()).id
-    assert close_in_meaning(forge, nexus, {own.id})[own.id, foreign.id] == pytest.approx(1, abs=0.01)
+    assert close_in_meaning(forge, forge.registry(), nexus, {own.id})[own.id, foreign.id] == pytest.approx(
+        1, abs=0.01
+    )
     block = prepare_compression(forge, "Nexus")
     assert "overlaps with" in block.text
     assert f"| overlaps with thr_{own.id[-12:]}: close in meaning (1.00) |" in block.text
@@ -246,7 +248,10 @@ def test_a_project_alone_needs_no_vectors(repository: Path, encoder: Synonyms) -
     forge = Forge.open(repository)
     decisions.create(forge, "Use ids", project="Nexus")
     registry = forge.registry()
-    assert close_in_meaning(forge, forge.known_project("Nexus", registry).id, set(registry.entities)) == {}
+    assert (
+        close_in_meaning(forge, registry, forge.known_project("Nexus", registry).id, {*registry.entities})
+        == {}
+    )
     assert encoder.encoded == []
 
 
