@@ -38,7 +38,6 @@ TEXT_LIMIT = 65_536
 
 _BATCH = 8  # windows of a conversation read at once
 _BATCH_TOKENS = 256  # of texts read at once; more of them leave the processor's caches
-_FEW = 24  # tokens
 _GROUP = 4_096  # texts whose tokens are held at once
 _STORED = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
@@ -188,9 +187,7 @@ class Layers:
         return x.reshape(texts, length, model.hidden)
 
     def _dense(self, x: Floats, name: str) -> Floats:
-        weight = self._weights[f"{name}.weight"]
-        # Of few tokens OpenBLAS finds the same bits in this order in two thirds of the time.
-        out: Floats = x @ weight.T if len(x) > _FEW else np.ascontiguousarray((weight @ x.T).T)
+        out: Floats = x @ self._weights[f"{name}.weight"].T
         out += self._weights[f"{name}.bias"]
         return out
 
