@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
 from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, rivals, stated_in
 from forgekit.findings import EXCLUDE, judged_texts
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, convention_id, project_id
 from forgekit.insight.conventions import (
     APPROVED,
@@ -245,7 +246,7 @@ def replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
     return replace(old, status=REVISED, superseded_by=by, answered_at=now)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Bootstrapped(Written):
     """What the files of a project state.
 
@@ -329,7 +330,7 @@ def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Lives:
     """Conventions with their stages, in the order in which they are shown.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
+from forgekit.frozen import frozen
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
 from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Provenance:
     """Where an entity came from.
 

@@ -9,9 +9,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from forgekit.frozen import frozen
 from forgekit.model.rules import one_line
 from forgekit.text.blocks import HIDDEN, MARKS
 
@@ -23,7 +24,7 @@ START = "<!-- forgekit:machine-block v3"
 END = "-->"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MachineRecord:
     """The name of a decision or thread: its local id ("" if it has none), its short id, its status."""
 
@@ -32,7 +33,7 @@ class MachineRecord:
     status: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MachineBlock:
     """One machine block.
 

@@ -11,10 +11,10 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
+from forgekit.frozen import frozen
 from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS, git_dirs, git_program, work_tree
 
@@ -34,7 +34,7 @@ _LOOSE = 26  # objects in one of 256 folders, above which `gc --auto` packs all 
 _COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Commit:
     """One commit of the history.
 

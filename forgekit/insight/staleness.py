@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision, Entity
 from forgekit.model.graph import Graph, arrows, order, same_conversations
@@ -32,7 +32,7 @@ UNKNOWN_TIER = 0.5
 """Where nobody gave a tier: heuristic."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Age:
     """How long ago a decision was validated.
 
@@ -61,7 +61,7 @@ class StaleEntry(NamedTuple):
     speculative: bool
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Staleness:
     """The stale decisions, with their entries, and how many were looked at.
 
@@ -87,7 +87,7 @@ class Staleness:
         return len(self) / self.active if self.active else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Edge:
     """One hop into a group of the order.
 
@@ -244,7 +244,7 @@ def stale_by(
     return Staleness(registry, tuple(found), len(active))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Revalidation:
     """An active decision that rests on one out of force.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
@@ -33,7 +33,7 @@ _ENTRY = re.compile(r"^### ", re.MULTILINE)
 _SHOWN = 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class FieldConflict:
     """One field that both sides changed, each in its own way.
 

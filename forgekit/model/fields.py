@@ -11,11 +11,11 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, is_id, parse_id
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import MOST_TURNS
@@ -55,7 +55,7 @@ class Merge(Enum):
     ENTRIES = "entries"  # compressions by tag, each field by field
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class FieldType:
     """How the values of a field are handled.
 
@@ -170,7 +170,7 @@ IDS_OR_WORDS = _list_of(_read_id_or_words, Merge.SET, searched=True)
 PAIRS = FieldType(_read_pairs, _pairs_as_map, _pairs_as_map, Merge.PAIRS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Field:
     """One front-matter key.
 
@@ -235,7 +235,7 @@ def status_key(states: type[Enum], *, default: Enum) -> Any:
 )
 def stored(cls: type[T]) -> type[T]:
     """Make a class a dataclass whose attributes may be declared by `key`."""
-    return dataclass(frozen=True, kw_only=True, slots=True)(cls)
+    return frozen(kw_only=True)(cls)
 
 
 def keys_of(cls: Any) -> tuple[Field, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, timestamp
 from forgekit.model.entities import Lineage
 from forgekit.model.registry import Registry
@@ -20,7 +20,7 @@ from forgekit.model.registry import Registry
 Neighbours = Mapping[EntityId, Sequence[EntityId]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Graph:
     """Nodes and arrows; each arrow is listed once, in a stable order.
 
@@ -78,7 +78,7 @@ def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Order:
     """The nodes in groups, parents before children, older before younger where neither leads to the other.
 
@@ -173,7 +173,7 @@ class Direction(Enum):
     DESCENDANTS = "descendants"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Hop:
     """One lineage edge on the way.
 

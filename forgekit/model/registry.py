@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from forgekit.errors import NotFoundError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId
 from forgekit.model.entities import (
     Archive,
@@ -70,7 +71,7 @@ class _Every(Generic[E]):
         return registry.of_kind(self._kind)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Registry:
     """All entities of one moment, by id; ids sort by time, so every listing is in time order."""
 

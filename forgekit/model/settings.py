@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from forgekit.frozen import frozen
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import near_miss
 
@@ -68,7 +69,7 @@ OwnLabels = tuple[tuple[str, tuple[str, ...]], ...]
 _FORMER_JUDGES = frozenset(("rules", "nli"))  # of the first version; read as "trained"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Settings:
     """What a registry's owners chose; `DEFAULT_TOML` says what each key means.
 

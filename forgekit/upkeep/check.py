@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from forgekit.errors import (
     UsageError,
 )
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.history import uncommitted
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
@@ -51,7 +52,7 @@ VERSIONS = 50
 _OF_ITSELF = frozenset({"id-derivation", "edited-in-place", "archive-changed"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class CheckReport:
     """What a check found.
 
@@ -70,7 +71,7 @@ class CheckReport:
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Move:
     """A file that is to go back to the path of the entity it holds.
 
