@@ -172,15 +172,13 @@ def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...]
 def uncommitted(forge: Forge) -> list[str]:
     """Return the paths of the registry's files with uncommitted changes; none outside git.
 
-    libgit2, of which loading alone takes longer than the rest, is asked only where the files differ from the
-    last commit by their blob ids.
+    libgit2, of which loading alone takes longer than git's answer, is asked only where there are filters,
+    which git would run, or names that no registry has, which may be pipes.
     """
     try:
-        if (
-            not forge.catalogue.problems()
-            and Program(forge.root).committed_texts() == forge.catalogue.blobs()
-        ):
-            return []
+        found = None if forge.catalogue.problems() else Program(forge.root).status()
+        if found is not None:
+            return found
         from forgekit.git.repository import Repository
 
         return Repository(forge.root).changed_paths()

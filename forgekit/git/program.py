@@ -16,7 +16,7 @@ from pathlib import Path
 from forgekit.errors import RepositoryError
 from forgekit.frozen import frozen
 from forgekit.times import Instant
-from forgekit.worktree.roots import TOPS, git_dirs, git_program, work_tree
+from forgekit.worktree.roots import TOPS, git_dirs, git_program, require_no_pipes, work_tree
 
 _KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = (
@@ -109,14 +109,17 @@ class Program:
             for row in rows
         ]
 
-    def committed_texts(self) -> dict[str, str]:
-        """Return path -> blob id of every Markdown file of the registry at HEAD; empty before a commit.
+    def status(self) -> list[str] | None:
+        """Return the paths of the registry with uncommitted changes; None where git would run a filter.
 
-        Raises RepositoryError when git is missing.
+        Raises RepositoryError when git is missing or fails.
         """
-        listed = self.attempt("ls-tree", "-r", "-z", "HEAD", "--", *(f"{top}/" for top in TOPS)).stdout
-        rows = (row.partition("\t") for row in listed.decode("utf-8", "surrogateescape").split("\0"))
-        return {path: head[-40:] for head, _, path in rows if path.endswith(".md")}
+        if self.attempt("config", "--get-regexp", r"^filter\.").stdout:
+            return None
+        require_no_pipes((self.root, *self.root.parents))
+        options = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+        rows = self.run("status", *options, "--", *TOPS).decode("utf-8", "surrogateescape").split("\0")
+        return sorted(row[3:].removeprefix(self.prefix) for row in rows if row)
 
     def keep_graph(self) -> None:
         """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.

@@ -151,7 +151,6 @@ class Catalogue:
     hits = _asked(queries.hits)
     replaced = _asked(queries.replaced)
     contents = _asked(queries.contents)
-    blobs = _asked(queries.blobs)
     state = _asked(queries.state)
     active_blobs = _asked(queries.active_blobs)
     active_decisions = _asked(queries.active_decisions)

@@ -282,11 +282,6 @@ def _blobs(db: sqlite3.Connection, chosen: str) -> list[tuple[EntityId, str]]:
     return rows
 
 
-def blobs(db: sqlite3.Connection) -> dict[str, str]:
-    """Return path -> blob id of every file that is named as an entity."""
-    return dict(db.execute("SELECT folder || '/' || name, blob FROM file").fetchall())
-
-
 def state(db: sqlite3.Connection) -> str | None:
     """Return a name of the files' state; equal names mean equal `contents`.
 
