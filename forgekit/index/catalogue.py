@@ -155,6 +155,7 @@ class Catalogue:
     active_blobs = _asked(queries.active_blobs)
     active_decisions = _asked(queries.active_decisions)
     open_threads = _asked(queries.open_threads)
+    dated_conversations = _asked(queries.dated_conversations)
     needing_revalidation = _asked(queries.needing_revalidation)
     counts = _asked(queries.counts)
     governed = _asked(queries.governed)

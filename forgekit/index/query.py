@@ -12,11 +12,11 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 from functools import cache
-from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
+from operator import index, itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
@@ -26,14 +26,13 @@ from forgekit.index.rows import ENTITY, checked_id, checked_text, entity_of, mem
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line, parts
 from forgekit.text.words import match_expression, match_terms, readable
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant, parse_instant
 
 if TYPE_CHECKING:
     from forgekit.index.finding_cache import Opposed
     from forgekit.model.entities import Entity
-    from forgekit.model.registry import ActiveDecision, Counts, OpenThread, Registry
+    from forgekit.model.registry import ActiveDecision, Counts, DatedConversation, OpenThread, Registry
 
-T = TypeVar("T")
 
 MARK, UNMARK = "«", "»"
 """Around a word of a snippet that the query asked for."""
@@ -301,13 +300,13 @@ def active_blobs(db: sqlite3.Connection) -> dict[EntityId, str]:
 
 def governed(db: sqlite3.Connection, kind: Kind) -> list[tuple[str, str]]:
     """Return the active decisions or conventions that govern files, with their patterns as JSON, by id."""
-    query = """
-        SELECT id, json_extract(fields, ?2) AS patterns FROM entity
-        WHERE kind = ?1 AND status = 'active' AND patterns IS NOT NULL
+    name = "governs" if kind is Kind.DECISION else "scope"
+    query = f"""
+        SELECT id, json_extract(fields, '$.{name}') AS patterns FROM entity
+        WHERE kind = ? AND status = 'active' AND instr(fields, '"{name}"') AND patterns IS NOT NULL
         ORDER BY id
-    """
-    field = "$.governs" if kind is Kind.DECISION else "$.scope"
-    return db.execute(query, (kind.value, field)).fetchall()
+    """  # noqa: S608 - constants only
+    return db.execute(query, (kind.value,)).fetchall()
 
 
 def titles(
@@ -413,11 +412,18 @@ def active_decisions(db: sqlite3.Connection, project: EntityId | None = None) ->
     def ids(text: str) -> tuple[EntityId, ...]:
         return tuple(map(EntityId, json.loads(text)))
 
-    def read(key: EntityId, tier: float | None, created: int, validated: int, named: str) -> ActiveDecision:
-        times = Instant(index(created)), Instant(index(validated))
-        return ActiveDecision(key, tier and float(tier), *times, ids(named))
-
-    return _active(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
+    try:
+        rows = _active(db, "id, tier, created, validated, conversations", Kind.DECISION, project)
+        # Column by column takes half the time of row by row.
+        key, tier, created, validated, named = zip(*rows, strict=True) if rows else [()] * 5
+        found = list(map(ActiveDecision, key, tier, created, validated, map(ids, named)))
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
+    if not (
+        {*map(type, created), *map(type, validated)} <= {int} and {*map(type, tier)} <= {float, type(None)}
+    ):
+        raise DamageError("a time or a tier of another type")
+    return found
 
 
 def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> list[OpenThread]:
@@ -425,19 +431,37 @@ def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> lis
     from forgekit.model.entities import Priority
     from forgekit.model.registry import OpenThread
 
-    def read(key: EntityId, priority: str, created: int) -> OpenThread:
-        return OpenThread(key, Priority(priority), Instant(index(created)))
-
-    return _active(db, "id, priority, created", Kind.THREAD, project, read)
+    try:
+        rows = _active(db, "id, priority, created", Kind.THREAD, project)
+        return [OpenThread(key, Priority(name), Instant(index(created))) for key, name, created in rows]
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
 
 
 def _active(
-    db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None, read: Callable[..., T]
-) -> list[T]:
+    db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None
+) -> list[tuple[Any, ...]]:
     chosen = "kind = ?1 AND (?2 IS NULL OR project_uuid = ?2)"
-    query = f"SELECT {columns} FROM active WHERE {chosen} ORDER BY id"  # noqa: S608 - constants only
+    query = f"SELECT {columns} FROM active WHERE {chosen}"  # noqa: S608 - constants only
+    # The rows lie nearly in the order of ids, in which Python sorts them in a third of SQLite's time.
+    return sorted(db.execute(query, (kind.value, project)), key=itemgetter(0))
+
+
+def dated_conversations(db: sqlite3.Connection) -> list[DatedConversation]:
+    """Return when each conversation began and by what it is known elsewhere, in the order of ids."""
+    from forgekit.model.registry import DatedConversation
+
+    query = """
+        SELECT id, json_extract(fields, '$.created_at'), external_id, json_extract(fields, '$.source')
+        FROM entity WHERE kind = 'conversation' ORDER BY id
+    """
     try:
-        return [read(*row) for row in db.execute(query, (kind.value, project))]
+        return [
+            DatedConversation(
+                checked_id("conversation", key)[1], parse_instant(at) if at else UNKNOWN, *names
+            )
+            for key, at, *names in db.execute(query)
+        ]
     except (ValueError, TypeError) as e:
         raise DamageError(str(e)) from e
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
@@ -32,8 +33,7 @@ UNKNOWN_TIER = 0.5
 """Where nobody gave a tier: heuristic."""
 
 
-@frozen(kw_only=True)
-class Age:
+class Age(NamedTuple):
     """How long ago a decision was validated.
 
     Attributes:
@@ -120,7 +120,7 @@ class Ages:
                 full[conversation] = max(at, full.get(conversation, at))
             for _, entity in archive.records:
                 self._state(entity, conversation, at)
-        self._started = {c.id: c.created_at for c in registry.conversations}
+        self._started = {c.id: c.created_at for c in registry.dated_conversations()}
         # A conversation without an edge has no hops and stays out of the order.
         self._order = order(Graph.of(arrows(registry, self._same)))
         self._out: dict[int, list[_Edge]] = defaultdict(list)
@@ -155,7 +155,7 @@ class Ages:
             far = self._longest(self._reached(tips), decision.id, since)
             hops = max((far[tip] for tip in tips), default=0)
         validated = Instant(max(stated, decision.last_validated))
-        return Age(last_validated=validated, hops=hops, conversations=conversations)
+        return Age(validated, hops, conversations)
 
     def _story(
         self, own: tuple[EntityId, ...], stated: tuple[EntityId, ...]
@@ -217,6 +217,11 @@ class Ages:
         return far
 
 
+_REASONS = {
+    (days, hops): ("days",) * days + ("hops",) * hops for days in (False, True) for hops in (False, True)
+}
+
+
 def stale_by(
     limits: Settings,
     registry: Registry,
@@ -226,7 +231,7 @@ def stale_by(
     among: Collection[EntityId] | None = None,
 ) -> Staleness:
     """Find the active decisions that nobody validated for some days or hops; no tier counts as 0.5."""
-    most = limits.stale_max_tier
+    most, most_days, most_hops = limits.stale_max_tier, limits.stale_days, limits.stale_hops
     ages = Ages(registry)
     found = []
     active = [each for each in registry.active_decisions(project) if among is None or each.id in among]
@@ -234,13 +239,11 @@ def stale_by(
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
         if most is not None and tier > most:
             continue
-        age = ages.age(decision)
-        since = max(now - age.last_validated, 0) // DAY_MS
-        reasons = ["days"] * (since >= limits.stale_days) + ["hops"] * (age.hops >= limits.stale_hops)
-        if reasons:
-            aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
-            found.append(StaleEntry(*aged))
-    found.sort(key=lambda aged: (aged.last_validated, aged.id))
+        validated, hops, _ = ages.age(decision)
+        days = max(now - validated, 0) // DAY_MS
+        if reasons := _REASONS[days >= most_days, hops >= most_hops]:
+            found.append(StaleEntry(decision.id, validated, days, hops, reasons, decision.speculative))
+    found.sort(key=itemgetter(1, 0))  # by `last_validated`
     return Staleness(registry, tuple(found), len(active))
 
 

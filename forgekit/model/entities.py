@@ -263,7 +263,7 @@ def band(tier: float) -> TierBand:
 
 def is_speculative(tier: float | None) -> bool:
     """Say whether a decision of a tier stays out of continuation blocks."""
-    return tier is not None and band(tier) is TierBand.SPECULATIVE
+    return tier is not None and tier < SPECULATIVE_BELOW
 
 
 class DecisionStatus(Enum):

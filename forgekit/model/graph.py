@@ -193,11 +193,12 @@ def same_conversations(registry: Registry) -> dict[EntityId, EntityId]:
     They are one where one bears the platform's id of the other, or its id as such.
     """
     ingested: dict[str, EntityId] = {}
-    for conversation in reversed(registry.conversations):
+    every = registry.dated_conversations()
+    for conversation in reversed(every):
         if conversation.source is not None:
             names = (conversation.external_id, conversation.id)
             ingested.update({name: conversation.id for name in names if name})
-    named = ((c.id, c.external_id) for c in registry.conversations if c.external_id)
+    named = ((c.id, c.external_id) for c in every if c.external_id)
     return {key: ingested[name] for key, name in named if ingested.get(name, key) != key}
 
 

@@ -61,6 +61,15 @@ class OpenThread(NamedTuple):
     created_at: Instant
 
 
+class DatedConversation(NamedTuple):
+    """When a conversation began and by what it is known elsewhere, named as its attributes are."""
+
+    id: EntityId
+    created_at: Instant
+    external_id: str | None
+    source: str | None
+
+
 class _Every(Generic[E]):
     """The attribute of a registry that lists all its entities of a class."""
 
@@ -129,6 +138,10 @@ class Registry:
     def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
         """Return what each open thread is sorted by, in time order."""
         return self.with_status(Thread, "open", project)
+
+    def dated_conversations(self) -> Sequence[DatedConversation | Conversation]:
+        """Return when each conversation began and by what it is known elsewhere, in time order."""
+        return self.of_kind(Conversation)
 
     def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""
