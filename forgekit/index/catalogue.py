@@ -149,6 +149,7 @@ class Catalogue:
     linked = _asked(queries.linked)
     with_external_id = _asked(queries.with_external_id)
     hits = _asked(queries.hits)
+    names = _asked(queries.names)
     replaced = _asked(queries.replaced)
     contents = _asked(queries.contents)
     state = _asked(queries.state)

@@ -186,6 +186,13 @@ def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hi
     return {hit.id: hit for hit in [_hit_by_name(row, 0.0) for row in rows]}
 
 
+def names(db: sqlite3.Connection, entities: Iterable[str]) -> dict[EntityId, tuple[str, str]]:
+    """Return title and project of entities."""
+    query = "SELECT id, title, project_name FROM entity WHERE id IN (SELECT value FROM json_each(?))"
+    rows = db.execute(query, (json.dumps(list(entities)),))
+    return {key: (checked_text(title), checked_text(project)) for key, title, project in rows}
+
+
 def replaced(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, EntityId]:
     """Return what took the place of those entities that were replaced."""
     rows = db.execute(_REPLACED, (json.dumps(list(entities)),)).fetchall()
@@ -569,9 +576,7 @@ _PREFIXES = {kind.prefix: kind for kind in Kind}
 _SHORT = re.compile(r"(?:([a-z]{3})_)?([0-9a-f-]{1,36})")
 _LOCAL = re.compile(r"[A-Za-z]{1,3}\d{1,6}")
 _NAME_LIMIT = 2_500
-_ID_LIKE = re.compile(
-    r"[a-z]{3}_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\S+:[A-Za-z]+\d+", re.IGNORECASE
-)
+_ID_LIKE = r"(?i)[a-z]{3}_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\S+:[A-Za-z]+\d+"
 
 
 class NameMatch(NamedTuple):
@@ -666,7 +671,7 @@ def named_rows(db: sqlite3.Connection, query: str) -> set[int]:
     rows = _exact(db, query)
     for word in query[:_NAME_LIMIT].split():
         bare = word.strip(".,;()[]`'\"?!")
-        if _ID_LIKE.fullmatch(bare):
+        if re.fullmatch(_ID_LIKE, bare):
             rows |= _exact(db, bare)
     return rows
 
