@@ -35,8 +35,10 @@ def _compiled_on_call(cls: Any, name: str) -> Callable[..., Any]:
     def method(self: object, *args: object, **options: object) -> object:
         begun = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
         declared = [(each.name, each.type, each) for each in fields(cls)]
-        init, shown = name == "__init__", name == "__repr__"
-        same = make_dataclass(cls.__qualname__, declared, namespace=begun, frozen=True, init=init, repr=shown)
+        init, shown, equal = name == "__init__", name == "__repr__", name in {"__eq__", "__hash__"}
+        same = make_dataclass(
+            cls.__qualname__, declared, namespace=begun, frozen=True, init=init, repr=shown, eq=equal
+        )
         setattr(cls, name, same.__dict__[name])
         return getattr(cls, name)(self, *args, **options)
 
