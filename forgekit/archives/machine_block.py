@@ -91,7 +91,7 @@ def record_name(record: MachineRecord) -> str:
 
 def _quote(text: str) -> str:
     """Quote text so that YAML and JSON read it alike and `--` never occurs."""
-    quoted = MARKS.sub(_escape, HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False)))
+    quoted = re.sub(MARKS, _escape, re.sub(HIDDEN, _escape, json.dumps(one_line(text), ensure_ascii=False)))
     return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
 
 

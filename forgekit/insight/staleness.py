@@ -26,7 +26,6 @@ from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import ActiveDecision, Registry
 from forgekit.model.settings import Settings
-from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
 
 UNKNOWN_TIER = 0.5
@@ -337,7 +336,11 @@ def scopes(registry: Registry) -> Mapping[EntityId, str]:
 
 def scope_mark(scope: str | None) -> str:
     """Return the mark that a line on a decision with a scope ends with."""
-    return f" [SCOPED {quote(scope)}]" if scope else ""
+    if not scope:
+        return ""
+    from forgekit.text.blocks import quote
+
+    return f" [SCOPED {quote(scope)}]"
 
 
 IN_CONFLICT, MAYBE_IN_CONFLICT = " [IN AN OPEN CONFLICT]", " [POSSIBLY IN CONFLICT]"
