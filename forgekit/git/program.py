@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forgekit.errors import RepositoryError
 from forgekit.frozen import frozen
 from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS, git_dirs, git_program, require_no_pipes, work_tree
+
+if TYPE_CHECKING:
+    import subprocess
 
 _KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = (
@@ -161,6 +164,8 @@ class Program:
 
         Raises RepositoryError when git is missing.
         """
+        import subprocess  # with what it imports 2 ms, and a check of one file runs no git
+
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         return subprocess.run(  # noqa: S603 - fixed arguments, ids and literal paths, no shell
             [git_program(), "--no-pager", "--literal-pathspecs", *settings, *arguments],

@@ -37,7 +37,7 @@ from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, kind_of_path, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.text import codec, edit, frontmatter
+from forgekit.text import codec, frontmatter
 from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import files
 from forgekit.worktree.roots import cache_dir
@@ -236,6 +236,7 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
     from forgekit.change import write
+    from forgekit.text import edit
 
     path = entity_path(old)
     try:
