@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, RuleError, UsageError
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant, parse_instant

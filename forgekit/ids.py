@@ -52,10 +52,7 @@ def is_id(text: str) -> bool:
 
 
 def v5(namespace: str, name: str) -> EntityId:
-    """Derive the UUIDv5 of a name inside a namespace, which is a UUID.
-
-    Not by the module `uuid`: it looks the platform up when it is imported, which takes 3 ms.
-    """
+    """Derive the UUIDv5 of a name inside a namespace; importing `uuid` would take a hook 3 ms."""
     data = bytes.fromhex(namespace.replace("-", "")) + name.encode()
     return _uuid(hashlib.sha1(data, usedforsecurity=False).digest(), 5)
 

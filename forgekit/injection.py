@@ -6,12 +6,11 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import field
 from pathlib import Path
 
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId
 from forgekit.index.finding_cache import kept_contradicted
 from forgekit.insight.conventions import (

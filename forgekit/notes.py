@@ -6,14 +6,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from forgekit.change import Written, typed, unclaimed, write
 from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen, replace
 from forgekit.git.program import Program
 from forgekit.ids import normalise, note_id, project_id, text_hash
 from forgekit.merge.merge import merge

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state

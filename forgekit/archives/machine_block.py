@@ -9,10 +9,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.model.rules import one_line
 from forgekit.text.blocks import HIDDEN, MARKS
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 from forgekit.conflict.judge import Judgement, Level, Statement
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.entities import Conflict, Decision, DecisionStatus
 from forgekit.model.rules import with_section

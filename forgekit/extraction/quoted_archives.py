@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.transcript import Speaker, Turn
 

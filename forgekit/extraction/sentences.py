@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 
 LONGEST = 600
 """Characters of a sentence; a longer one is skipped."""

@@ -13,14 +13,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Protocol
 
 from forgekit.archives.labels import field_named, lists_kind
 from forgekit.extraction.sentences import Sentence, is_quoted, sentences
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem
 from forgekit.text.words import shared, words

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
@@ -18,7 +17,7 @@ from forgekit.change import Written, origin_of, subject_of, superseding, typed, 
 from forgekit.errors import NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.extraction.statements import TAKES_BACK
 from forgekit.forge import COMMITTED, Forge, WriteOptions
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.governing import given_patterns
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
 from forgekit.model.entities import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -16,7 +15,7 @@ from forgekit import console
 from forgekit.checks import CheckInput
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge, WriteOptions
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
 from forgekit.merge.conflicting_edits import listed

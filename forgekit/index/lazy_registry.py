@@ -129,9 +129,9 @@ class PartialRegistry(Registry):
 
     def dated_conversations(self) -> Sequence[DatedConversation | Conversation]:
         """Return when each conversation began and by what it is known elsewhere, in time order."""
-        if not self.entities.dated_conversations:
-            self.entities.dated_conversations = self._catalogue(Kind.CONVERSATION).dated_conversations()
-        return self.entities.dated_conversations
+        known = self.entities.dated_conversations or self._catalogue(Kind.CONVERSATION).dated_conversations()
+        self.entities.dated_conversations = known
+        return known
 
     def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""

@@ -12,11 +12,11 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 from functools import cache
 from operator import index, itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from forgekit.archives import READER_VERSION
 from forgekit.errors import AmbiguousError, NotFoundError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Entity
     from forgekit.model.registry import ActiveDecision, Counts, DatedConversation, OpenThread, Registry
 
+T = TypeVar("T", bound=tuple[Any, ...])
 
 MARK, UNMARK = "«", "»"
 """Around a word of a snippet that the query asked for."""
@@ -419,18 +420,11 @@ def active_decisions(db: sqlite3.Connection, project: EntityId | None = None) ->
     def ids(text: str) -> tuple[EntityId, ...]:
         return tuple(map(EntityId, json.loads(text)))
 
-    try:
-        rows = _active(db, "id, tier, created, validated, conversations", Kind.DECISION, project)
-        # Column by column takes half the time of row by row.
-        key, tier, created, validated, named = zip(*rows, strict=True) if rows else [()] * 5
-        found = list(map(ActiveDecision, key, tier, created, validated, map(ids, named)))
-    except (ValueError, TypeError) as e:
-        raise DamageError(str(e)) from e
-    if not (
-        {*map(type, created), *map(type, validated)} <= {int} and {*map(type, tier)} <= {float, type(None)}
-    ):
-        raise DamageError("a time or a tier of another type")
-    return found
+    def read(key: EntityId, tier: float | None, created: int, validated: int, named: str) -> ActiveDecision:
+        times = Instant(index(created)), Instant(index(validated))
+        return ActiveDecision(key, tier and float(tier), *times, ids(named))
+
+    return _active(db, "id, tier, created, validated, conversations", Kind.DECISION, project, read)
 
 
 def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> list[OpenThread]:
@@ -438,20 +432,22 @@ def open_threads(db: sqlite3.Connection, project: EntityId | None = None) -> lis
     from forgekit.model.entities import Priority
     from forgekit.model.registry import OpenThread
 
-    try:
-        rows = _active(db, "id, priority, created", Kind.THREAD, project)
-        return [OpenThread(key, Priority(name), Instant(index(created))) for key, name, created in rows]
-    except (ValueError, TypeError) as e:
-        raise DamageError(str(e)) from e
+    def read(key: EntityId, priority: str, created: int) -> OpenThread:
+        return OpenThread(key, Priority(priority), Instant(index(created)))
+
+    return _active(db, "id, priority, created", Kind.THREAD, project, read)
 
 
 def _active(
-    db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None
-) -> list[tuple[Any, ...]]:
+    db: sqlite3.Connection, columns: str, kind: Kind, project: EntityId | None, read: Callable[..., T]
+) -> list[T]:
     chosen = "kind = ?1 AND (?2 IS NULL OR project_uuid = ?2)"
     query = f"SELECT {columns} FROM active WHERE {chosen}"  # noqa: S608 - constants only
-    # The rows lie nearly in the order of ids, in which Python sorts them in a third of SQLite's time.
-    return sorted(db.execute(query, (kind.value, project)), key=itemgetter(0))
+    try:
+        found = [read(*row) for row in db.execute(query, (kind.value, project))]
+        return sorted(found, key=itemgetter(0))  # by id, which they nearly are: a third of SQLite's time
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
 
 
 def dated_conversations(db: sqlite3.Connection) -> list[DatedConversation]:

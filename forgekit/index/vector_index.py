@@ -26,11 +26,10 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.index.database import locked
 
 if TYPE_CHECKING:

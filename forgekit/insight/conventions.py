@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
 from forgekit.conflict.judge import Statement
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, convention_id
 from forgekit.model.entities import (
     Convention,

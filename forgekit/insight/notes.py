@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 from math import log
 
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, text_hash, topic_id
 from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.model.registry import Registry

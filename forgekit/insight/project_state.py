@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.pairs import NOTHING, Findings, ListedConflict
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Revalidation,

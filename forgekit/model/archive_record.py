@@ -6,10 +6,9 @@ an empty tuple means that it writes "none".
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
 from forgekit.model.fields import TurnRange
 from forgekit.model.problem import Problem

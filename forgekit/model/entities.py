@@ -8,13 +8,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId, pair_id, text_hash, timestamp, v8_named
 from forgekit.model.fields import (
     CODE,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from forgekit.errors import NotFoundError
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId
 from forgekit.model.entities import (
     Archive,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import near_miss
 

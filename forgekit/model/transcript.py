@@ -7,11 +7,10 @@ keeps the conversation, and of its text what a person asks to keep.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 from typing import NamedTuple
 
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.times import Instant
 
 

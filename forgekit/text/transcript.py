@@ -18,9 +18,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.model.rules import clean, one_line
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.times import Instant, format_instant, parse_instant

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from forgekit.errors import (
     UsageError,
 )
 from forgekit.forge import COMMITTED, Forge, WriteOptions
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.history import uncommitted
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry

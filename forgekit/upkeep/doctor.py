@@ -10,12 +10,11 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from forgekit.errors import ForgeError, FormatError, NoRegistryError, RepositoryError
 from forgekit.forge import Forge
-from forgekit.frozen import frozen
+from forgekit.frozen import frozen, replace
 from forgekit.git import driver, health
 from forgekit.git.repository import Repository
 from forgekit.index.database import engine, fault

@@ -13,13 +13,12 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
 from functools import partial
 from pathlib import Path
 
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
-from forgekit.frozen import frozen
+from forgekit.frozen import field, frozen
 from forgekit.git import driver, health
 from forgekit.git.publish import clear_dead
 from forgekit.git.repository import Repository, diff
