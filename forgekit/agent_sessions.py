@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from forgekit.compaction.events import Event, EventKind
 from forgekit.compaction.meter import Meter, measure, reported
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
+from forgekit.frozen import frozen
 from forgekit.insight.budget import Block
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
@@ -48,7 +48,7 @@ _AT_ONCE = 4_000
 _UNREAD = "Its decisions and constraints are not read yet: `forgekit compaction preserve` reads them."
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True, slots=False)
 class AgentSession:
     """One session as far as its transcript goes.
 

@@ -11,13 +11,14 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from itertools import islice
 from typing import Any
 
 from forgekit import ids
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, body_sha256, match_key, pair_id, project_id, timestamp
 from forgekit.merge import conflicting_edits
 from forgekit.model.entities import (
@@ -56,7 +57,7 @@ _HIDDEN = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True, slots=False)
 class CheckInput:
     """What a check may know beside the registry.
 
@@ -528,7 +529,7 @@ def locate(problems: Iterable[Problem], text_of: Callable[[str], str | None]) ->
     ]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Fix:
     """One change to make.
 

@@ -43,11 +43,15 @@ def prepare() -> None:
 
 def visible(text: str) -> str:
     """Return text with harmful characters as escapes; tabs and line ends stay."""
+    if text.isascii() and text.replace("\n", "").isprintable():  # most texts, for which nothing is compiled
+        return text
     return _harmful().sub(_escape, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
     """Return text with harmful characters, tabs and line ends as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
     return _harmful("\t\n").sub(_escape, text)
 
 

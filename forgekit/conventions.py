@@ -15,6 +15,7 @@ from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
 from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, rivals, stated_in
 from forgekit.findings import EXCLUDE, judged_texts
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, convention_id, project_id
 from forgekit.insight.conventions import (
     APPROVED,
@@ -329,7 +330,7 @@ def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Lives:
     """Conventions with their stages, in the order in which they are shown.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, RuleError, UsageError
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant, parse_instant
@@ -45,7 +45,7 @@ def clock(env: Mapping[str, str] = os.environ) -> Instant:
         raise UsageError(f"FORGEKIT_NOW: {e}") from None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class WriteOptions:
     """How to write.
 
@@ -63,7 +63,7 @@ class WriteOptions:
 COMMITTED = WriteOptions()
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Forge:
     """One registry, opened."""
 

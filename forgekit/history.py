@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
+from forgekit.frozen import frozen
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
 from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Provenance:
     """Where an entity came from.
 
@@ -172,15 +172,13 @@ def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...]
 def uncommitted(forge: Forge) -> list[str]:
     """Return the paths of the registry's files with uncommitted changes; none outside git.
 
-    libgit2, of which loading alone takes longer than the rest, is asked only where the files differ from the
-    last commit by their blob ids.
+    libgit2, of which loading alone takes longer than git's answer, is asked only where there are filters,
+    which git would run, or names that no registry has, which may be pipes.
     """
     try:
-        if (
-            not forge.catalogue.problems()
-            and Program(forge.root).committed_texts() == forge.catalogue.blobs()
-        ):
-            return []
+        found = None if forge.catalogue.problems() else Program(forge.root).status()
+        if found is not None:
+            return found
         from forgekit.git.repository import Repository
 
         return Repository(forge.root).changed_paths()

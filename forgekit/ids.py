@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-import uuid
 from typing import NewType
 
 EntityId = NewType("EntityId", str)
 """A UUID in its canonical form: 36 characters, lower case, RFC 9562 variant."""
 
-BASE = uuid.uuid5(uuid.NAMESPACE_DNS, "forgeos.local")
+BASE = EntityId("ee850594-5970-5ffe-9688-023710c187ec")
+"""The UUIDv5 of `forgeos.local` as a DNS name."""
 MS_LIMIT = 1 << 48
 
 _CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -51,11 +51,17 @@ def is_id(text: str) -> bool:
     return _CANONICAL.fullmatch(text) is not None
 
 
-def v8(namespace: uuid.UUID, ms: int) -> EntityId:
+def v5(namespace: str, name: str) -> EntityId:
+    """Derive the UUIDv5 of a name inside a namespace; importing `uuid` would take a hook 3 ms."""
+    data = bytes.fromhex(namespace.replace("-", "")) + name.encode()
+    return _uuid(hashlib.sha1(data, usedforsecurity=False).digest(), 5)
+
+
+def v8(namespace: str, ms: int) -> EntityId:
     """Derive the UUIDv8 of a namespace and a time.
 
     Args:
-        namespace: already holds the content, folded in by UUIDv5.
+        namespace: a UUID that already holds the content, folded in by UUIDv5.
         ms: milliseconds since 1970, 0 .. 2**48 - 1.
 
     Raises ValueError when ms is out of range.
@@ -63,16 +69,21 @@ def v8(namespace: uuid.UUID, ms: int) -> EntityId:
     if not 0 <= ms < MS_LIMIT:
         raise ValueError(f"{ms} ms lies outside 0 .. 2**48 - 1")
     stamp = ms.to_bytes(8, "big")
-    raw = bytearray(stamp[2:] + hashlib.sha256(namespace.bytes + stamp).digest()[:10])
-    raw[6] = raw[6] & 0x0F | 0x80
+    space = bytes.fromhex(namespace.replace("-", ""))
+    return _uuid(stamp[2:] + hashlib.sha256(space + stamp).digest(), 8)
+
+
+def _uuid(data: bytes, version: int) -> EntityId:
+    raw = bytearray(data[:16])
+    raw[6] = raw[6] & 0x0F | version << 4
     raw[8] = raw[8] & 0x3F | 0x80
-    return EntityId(str(uuid.UUID(bytes=bytes(raw))))
+    text = raw.hex()
+    return EntityId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
-def v8_named(namespace: uuid.UUID | EntityId, name: str, ms: int) -> EntityId:
+def v8_named(namespace: str, name: str, ms: int) -> EntityId:
     """Derive the UUIDv8 of a name inside a namespace."""
-    space = namespace if isinstance(namespace, uuid.UUID) else uuid.UUID(namespace)
-    return v8(uuid.uuid5(space, name), ms)
+    return v8(v5(namespace, name), ms)
 
 
 def timestamp(entity: str, created_ms: int | None = None) -> int:
@@ -84,7 +95,7 @@ def timestamp(entity: str, created_ms: int | None = None) -> int:
 
 def project_id(name: str) -> EntityId:
     """Derive a project's id from its name."""
-    return EntityId(str(uuid.uuid5(BASE, "project:" + normalise(name))))
+    return v5(BASE, "project:" + normalise(name))
 
 
 def conversation_id(project: EntityId, name: str, created_ms: int) -> EntityId:
@@ -137,7 +148,7 @@ def topic_id(project: EntityId, first_note: EntityId) -> EntityId:
 
 def convention_id(project: EntityId, text: str) -> EntityId:
     """Derive a convention's id from its text: whoever states it, and when, it is the same."""
-    return EntityId(str(uuid.uuid5(uuid.UUID(project), "convention:" + text_hash(match_key(text)))))
+    return v5(project, "convention:" + text_hash(match_key(text)))
 
 
 def archive_id(project: EntityId, conversation: EntityId, turns: str, compressed_ms: int) -> EntityId:

@@ -6,11 +6,11 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId
 from forgekit.index.finding_cache import kept_contradicted
 from forgekit.insight.conventions import (
@@ -40,7 +40,7 @@ _WAIT_MS = 5_000
 _HEAD = '---\npaths: ["{}/**"]\n---\n'
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Injection:
     """What is injected.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from forgekit.change import Written, moment_of, require_same, typed, without_circle, word_of, write
 from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
 from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
@@ -157,7 +157,7 @@ def pairs(entities: Iterable[Decision | Thread]) -> tuple[tuple[str, EntityId], 
     return tuple((local if names.count(local) == 1 else "", key) for key, local in found.items())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Bridge:
     """What changed between two linked conversations.
 

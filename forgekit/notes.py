@@ -6,13 +6,13 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from forgekit.change import Written, typed, unclaimed, write
 from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import field, frozen, replace
 from forgekit.git.program import Program
 from forgekit.ids import normalise, note_id, project_id, text_hash
 from forgekit.merge.merge import merge
@@ -54,7 +54,7 @@ _FRONT_MATTER = "front_matter"
 """The key of a note's file that holds the other keys of its source's front matter."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class NotesReport:
     """What became of the files of a folder.
 
@@ -278,7 +278,7 @@ def _root(folder: Path) -> str:
     return folder.resolve().name or "notes"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _File:
     """A Markdown file of a folder.
 
@@ -421,7 +421,7 @@ def _from_file(
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _Head:
     """The front matter of a Markdown file.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
+from forgekit.frozen import frozen, replace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
@@ -50,7 +50,7 @@ class Listing(NamedTuple):
     unjudged: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Shown:
     """One entity and where it came from, or turns of a conversation's kept text.
 
@@ -105,7 +105,7 @@ class StaleReport(NamedTuple):
     idle: list[tuple[Decision, tuple[str, ...]]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Status:
     """The state of a registry; counts are in the order in which they are shown.
 

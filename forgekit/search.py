@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
 from forgekit.index.query import NAMED_SCORE, Hit, search_registry
-from forgekit.model.entities import Decision
 from forgekit.model.kinds import Kind
 from forgekit.text.words import is_english
 
@@ -147,6 +146,8 @@ def search(
     """
     pool = max(POOL, limit)
     if revision is not None:
+        from forgekit.model.entities import Decision
+
         if mode is Mode.SEMANTIC:
             raise UsageError("the registry of another time is searched by words; leave --mode out")
         past = forge.registry_at(revision)

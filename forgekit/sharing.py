@@ -38,6 +38,7 @@ from forgekit.errors import (
 )
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
+from forgekit.frozen import frozen
 from forgekit.git import driver
 from forgekit.git.commits import build_commit
 from forgekit.git.remote import Joined, Remote, commits_with, fetch, join, merges, push, unsent, upstream
@@ -69,7 +70,7 @@ _FOLDED_UP_TO = "forgekit/read-together"
 """File in the git directory with the tip up to which all merges are folded."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Synced:
     """The result of a sync, or on a dry run what it would be.
 
@@ -105,7 +106,7 @@ class Synced:
     uncommitted: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MergedSides:
     """What each side of a merge did.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.agent_sessions import statements_of
@@ -12,13 +11,14 @@ from forgekit.compaction.events import Event
 from forgekit.compaction.survival import CHARACTERS_A_TOKEN, SameAs, Survival, Survived, survivals
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
+from forgekit.frozen import frozen
 from forgekit.model.settings import Settings
 from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.sources import READ_ERRORS, unpacked
 from forgekit.worktree.roots import sessions_dir
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class CompactionReport:
     """What the compactions of some transcripts left; `judged`: a judge compared the words too."""
 

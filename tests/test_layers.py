@@ -14,7 +14,7 @@ PACKAGE = ROOT / "forgekit"
 # Three floors and the doors, each a list of levels: a room imports rooms of earlier levels only.
 FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "decide": (
-        ("errors", "ids", "times"),
+        ("errors", "frozen", "ids", "times"),
         ("model",),
         ("text",),
         ("conflict", "merge"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Generic, TypeVar
 
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord, ThreadRecord
 from forgekit.model.entities import (
@@ -39,7 +40,7 @@ _SAME = 0.6
 R = TypeVar("R", DecisionRecord, ThreadRecord)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class End:
     """A line of an archive by which a decision is no longer in force."""
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from forgekit.archives.aggregate import End, History, final_end
 from forgekit.archives.descriptions import Descriptions
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord
 from forgekit.model.entities import Archive, Compression, Lineage
@@ -31,7 +31,7 @@ from forgekit.times import Instant
 Parents = Mapping[EntityId, tuple[Archive, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Ancestry:
     """The archives in order, and each one's parents, nearest first.
 
@@ -158,7 +158,7 @@ SUMMARY_LIMIT = 2_000
 _LARGE = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Reference:
     """A line of an archive that refers from one entity to another.
 
@@ -217,7 +217,7 @@ def remove_successor_cycles(
             removed.append((key, last))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Contribution:
     """One archive and the entities that it mentions.
 

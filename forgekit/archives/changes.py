@@ -8,10 +8,10 @@ because the parent has come, is renamed: its file's edits and every reference to
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 from forgekit.archives.fold import FoldResult
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import RESOLUTION, Merged, merge
@@ -21,7 +21,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import with_earlier_resolution, with_section
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ChangeSet:
     """What to write and what to remove, in the order of ids.
 

@@ -44,6 +44,7 @@ from forgekit.archives.states import (
     new_text,
     state_named,
 )
+from forgekit.frozen import frozen
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -930,7 +931,7 @@ def join(found: ClaimList, claims: Sequence[Claim], *, has_parent: bool) -> list
     return merged
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Names:
     """What the records of an archive are called.
 

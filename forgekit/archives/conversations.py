@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from forgekit.archives.ancestry import by_names, closest, moment, names_of, unique_pairs
 from forgekit.archives.fold import FoldResult, Mention
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, candidate_id, decision_id, match_key, pair_id, thread_id
 from forgekit.model.archive_record import PossibleRecord
 from forgekit.model.entities import (
@@ -48,7 +48,7 @@ QUOTE_LIMIT = 2_000
 """Characters of a candidate's quote and reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Ingested:
     """The ingested conversations (those with a source), and the candidates that were registered.
 

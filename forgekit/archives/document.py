@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.archives.legends import write_out
+from forgekit.frozen import frozen
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
@@ -138,7 +139,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Fence:
     """A fenced code block; `content` has lost the fence's own indent."""
 
@@ -148,7 +149,7 @@ class Fence:
     content: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Document:
     """A text in its parts.
 

@@ -40,6 +40,7 @@ from forgekit.archives.ancestry import (
 from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, series_of, update_in
 from forgekit.archives.notes import annotated, stated_beside
 from forgekit.archives.states import behind_clause, clear_state, first_clause
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -76,7 +77,7 @@ _LEAST_ALIKE, _ALIKE, _MOST_ALIKE, _NEVER_ALIKE = 0.3, 0.7, 0.8, 2.0
 """How like two texts under one id must be to be of one record: where others are, and where none is known."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class FoldResult:
     """The entities that follow from a set of archives.
 

@@ -9,9 +9,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from forgekit.frozen import field, frozen
 from forgekit.model.rules import one_line
 from forgekit.text.blocks import HIDDEN, MARKS
 
@@ -23,7 +23,7 @@ START = "<!-- forgekit:machine-block v3"
 END = "-->"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MachineRecord:
     """The name of a decision or thread: its local id ("" if it has none), its short id, its status."""
 
@@ -32,7 +32,7 @@ class MachineRecord:
     status: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MachineBlock:
     """One machine block.
 
@@ -90,7 +90,7 @@ def record_name(record: MachineRecord) -> str:
 
 def _quote(text: str) -> str:
     """Quote text so that YAML and JSON read it alike and `--` never occurs."""
-    quoted = MARKS.sub(_escape, HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False)))
+    quoted = re.sub(MARKS, _escape, re.sub(HIDDEN, _escape, json.dumps(one_line(text), ensure_ascii=False)))
     return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
 
 

@@ -13,7 +13,6 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata, records
@@ -43,6 +42,7 @@ from forgekit.archives.remarks import add_remarks
 from forgekit.archives.tagged import read_tagged
 from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, archive_id, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import Archive, CompressionMode
@@ -278,7 +278,7 @@ def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, 
     return claim_rules.records(found, claims.values(), DecisionRecord)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ImportOptions:
     """What a person or a transcript states about an archive besides its text.
 

@@ -51,6 +51,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.logs import is_log
 from forgekit.archives.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
+from forgekit.frozen import frozen
 from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
@@ -134,7 +135,7 @@ class Page:
         return self.own[node.line - 1] and len(node.text) <= LINE_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Above:
     """What the labels above a record say: kinds they list, states, priority."""
 
@@ -225,7 +226,7 @@ class Reader:
                 outer = base if node.kind == "heading" else above
                 self.walk(node.children, outer.under(node.text))
 
-    def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:
+    def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:  # noqa: B008 - immutable
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
         if node.kind not in ("heading", "item", "line"):
             return None

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES, tag
 from forgekit.archives.tokens import tokens_of
+from forgekit.frozen import frozen
 
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _EMPHASIS_OR_STOP = re.compile(rf"{_EMPHASIS.pattern}|[;:]")
@@ -34,7 +34,7 @@ Place = tuple[int, int, int]
 """The line of a token, its first column and the one behind it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Span:
     """Words that belong together.
 

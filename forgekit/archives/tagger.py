@@ -11,11 +11,11 @@ import json
 import pkgutil
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from forgekit.archives.tokens import Tokens
+from forgekit.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ GRID = 1024.0
 _BLOCK = 1024  # rows that stay in the processor's cache
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Tagged:
     """What the tagger finds for tokens.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from forgekit.archives.labels import letters, phrases
+from forgekit.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ _OPEN, _SHUT = "([{\uff08\u3010", ")]}\uff09\u3011"
 _QUOTES = {"\u201c": 1, "\u00ab": 1, "\u201e": 1, "\u300c": 1, "\u201d": 0, "\u00bb": 0, "\u300d": 0}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Tokens:
     """The tokens of some lines.
 
@@ -195,7 +195,7 @@ def tokens_of(lines: Sequence[str], own: Sequence[bool]) -> Tokens:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Page:
     """The lines that have tokens, and before which of them something is empty or left out."""
 

@@ -74,7 +74,7 @@ FAILS: dict[str, Callable[[Any], bool]] = {
 """Which results end the process with exit status 1."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Call:
     """One call of an operation.
 

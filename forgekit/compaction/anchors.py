@@ -18,6 +18,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from forgekit.compaction.events import Event, EventKind
+from forgekit.frozen import frozen
 from forgekit.text.blocks import brief
 from forgekit.text.shell import without_documents, without_quoted_operators
 
@@ -57,7 +58,7 @@ class AnchorKind(Enum):
 BY_AGENT, WITHDRAWS = "agent", "withdraws"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Anchor:
     """One thing that must not be lost.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 
 from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch
 from forgekit.compaction.coverage import HeldText, stated_by_turn
 from forgekit.compaction.events import Event
 from forgekit.compaction.restored import restored
+from forgekit.frozen import frozen
 
 CHARACTERS_A_TOKEN = 4
 WORDED = frozenset({AnchorKind.CONSTRAINT, AnchorKind.DECISION, AnchorKind.TASK, AnchorKind.REQUEST})
@@ -19,7 +20,7 @@ SameAs = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
 """Returns of pairs of texts whether both have the same meaning."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Survived:
     """How many anchors of a kind there are, and how many of them a text holds.
 
@@ -34,10 +35,11 @@ class Survived:
     judged_both: int = 0
 
     def __add__(self, other: Survived) -> Survived:
-        return Survived(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
+        names = (each.name for each in fields(self))
+        return Survived(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Survival:
     """One compaction.
 

@@ -7,14 +7,14 @@ A judgement is a function of the two texts, their rejected alternatives and thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from forgekit.frozen import frozen
 from forgekit.model.problem import Problem
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Statement:
     """One decision as a judge reads it."""
 
@@ -22,7 +22,7 @@ class Statement:
     alternatives: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Judgement:
     """A judge's answer on a pair.
 
@@ -81,7 +81,7 @@ class Level(Enum):
         return "found" if self is Level.CONFLICT else "possible"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class LevelCalibration:
     """One level of a judge.
 
@@ -96,7 +96,7 @@ class LevelCalibration:
     per_100: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Calibration:
     """Both levels of a judge; `possible` leaves out what is a conflict."""
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from forgekit.conflict.judge import Judgement, Level, Statement
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.entities import Conflict, Decision, DecisionStatus
 from forgekit.model.rules import with_section
@@ -79,7 +79,7 @@ def superseded(decision: Decision, successor: EntityId, reason: str) -> Decision
 NATURE = "both cannot be followed"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Finding:
     """A pair of active decisions with its judgement; `a` has the smaller id.
 
@@ -153,7 +153,7 @@ class ListedConflict(NamedTuple):
         return sorted(filter(None, self.sides), key=lambda side: side.id != self.yields)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Findings:
     """The findings that no verdict answers, in the order of ids.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
+from forgekit.frozen import frozen, replace
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.transcript import Speaker, Turn
 
@@ -50,7 +50,7 @@ _NAMED = re.compile(
 _TAG = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class QuotedArchive:
     """An archive in a turn or in a file attached to it.
 
@@ -66,7 +66,7 @@ class QuotedArchive:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Quotations:
     """The archives and tags quoted in a conversation.
 

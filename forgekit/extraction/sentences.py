@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from forgekit.frozen import frozen, replace
 
 LONGEST = 600
 """Characters of a sentence; a longer one is skipped."""
@@ -61,7 +62,7 @@ _PLAIN: dict[int, str | None] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Sentence:
     """A sentence, or a part of one between semicolons or before `but`.
 
@@ -81,7 +82,7 @@ class Sentence:
     asks: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _Run:
     start: int
     end: int

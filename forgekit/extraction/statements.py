@@ -13,13 +13,13 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Protocol
 
 from forgekit.archives.labels import field_named, lists_kind
 from forgekit.extraction.sentences import Sentence, is_quoted, sentences
+from forgekit.frozen import frozen, replace
 from forgekit.model.entities import Proposal
 from forgekit.model.problem import Problem
 from forgekit.text.words import shared, words
@@ -98,7 +98,7 @@ _OPTION = re.compile(
 _NAME = re.compile(r"(?<![\w'])(?:[A-Ha-h]|\d{1,2})(?![\w'])")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Find:
     """A candidate, with its place.
 
@@ -128,7 +128,7 @@ class Find:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Words:
     """The words of one turn as they were tagged.
 
@@ -170,7 +170,7 @@ class WordTagger(Protocol):
         """Return the least probability of a candidate of a family."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Run:
     """A stretch of words of one family within a turn."""
 
@@ -219,7 +219,7 @@ def labelled(text: str) -> Iterator[Find]:
     yield from (last,) if last is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Beside:
     """A sentence behind the name of a field of decisions: place, name and words."""
 

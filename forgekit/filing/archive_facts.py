@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.archives import reader_version
+from forgekit.frozen import frozen
 from forgekit.ids import body_sha256, match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
@@ -75,7 +75,7 @@ def by_people(
     return tuple(sorted(manual, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Refolded:
     """All archives folded without and with new ones, and what that changes in the files as they are."""
 

@@ -13,7 +13,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from forgekit.change import subject_of
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, match_key
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import bare_text, same_archive
@@ -76,7 +76,7 @@ _NO_RECORD = warning(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Incoming:
     """An archive or a transcript: its bytes, or its path; `name` is for messages."""
 
@@ -104,7 +104,7 @@ class Coverage(NamedTuple):
         return cls(len(read), len(seen | own), text.fields)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class FiledArchive:
     """The result of filing one archive.
 
@@ -129,7 +129,7 @@ class FiledArchive:
         return any(problem.code in _LOST for problem in self.problems)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class SyncReport:
     """The result of one `sync-compression`.
 
@@ -302,7 +302,7 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
         yield warning("redacted", f"{len(found)} {rule} redacted: {shown}{more}", fix=fix)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Decided:
     """What was decided, for the report; `new` are the ids of the archives whose text is written."""
 

@@ -26,6 +26,7 @@ from forgekit.extraction.statements import FEW, Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.insight.conventions import EXPLICIT, Mentions, Stage, correction, lives, observed, stated
 from forgekit.merge.merge import same_archive
@@ -71,7 +72,7 @@ _NOTE = re.compile(r"\bnte_([0-9a-f]{12})\b")
 _NOTHING = Outcome(commit=None, written=(), deleted=(), diff="", change=Change(subject="ingest"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ProjectRules:
     """What decides the project of a conversation.
 
@@ -86,7 +87,7 @@ class ProjectRules:
     default: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Unpacked:
     """One conversation, ready to be filed.
 
@@ -433,7 +434,7 @@ def _answered(find: Find, turns: Iterable[Turn], redactor: _Redactor) -> str:
     return f"Turn {before[-1].number}: {cut}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class FiledConversation:
     """The result for one conversation.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
@@ -18,6 +17,7 @@ from forgekit.change import Written, origin_of, subject_of, superseding, typed, 
 from forgekit.errors import NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.extraction.statements import TAKES_BACK
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen, replace
 from forgekit.governing import given_patterns
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
 from forgekit.model.entities import (
@@ -50,7 +50,7 @@ _LOOKED_AT = 20
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Waiting:
     """A candidate that waits for review.
 
@@ -69,7 +69,7 @@ class Waiting:
         return frozenset((self.candidate.id, *self.again))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Reviewed:
     """The result of a review.
 
@@ -83,7 +83,7 @@ class Reviewed:
     entities: tuple[Entity, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Answers:
     """A person's answers, by candidate.
 
@@ -231,7 +231,7 @@ def _by_text(registry: Registry) -> dict[tuple[Kind, EntityId, str], EntityId]:
     return known
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Seen:
     """The context of a candidate, shown to the person who answers.
 

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forgekit.errors import RepositoryError
+from forgekit.frozen import frozen
 from forgekit.times import Instant
-from forgekit.worktree.roots import TOPS, git_dirs, git_program, work_tree
+from forgekit.worktree.roots import TOPS, git_dirs, git_program, require_no_pipes, work_tree
+
+if TYPE_CHECKING:
+    import subprocess
 
 _KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = (
@@ -34,7 +37,7 @@ _LOOSE = 26  # objects in one of 256 folders, above which `gc --auto` packs all 
 _COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Commit:
     """One commit of the history.
 
@@ -109,14 +112,17 @@ class Program:
             for row in rows
         ]
 
-    def committed_texts(self) -> dict[str, str]:
-        """Return path -> blob id of every Markdown file of the registry at HEAD; empty before a commit.
+    def status(self) -> list[str] | None:
+        """Return the paths of the registry with uncommitted changes; None where git would run a filter.
 
-        Raises RepositoryError when git is missing.
+        Raises RepositoryError when git is missing or fails.
         """
-        listed = self.attempt("ls-tree", "-r", "-z", "HEAD", "--", *(f"{top}/" for top in TOPS)).stdout
-        rows = (row.partition("\t") for row in listed.decode("utf-8", "surrogateescape").split("\0"))
-        return {path: head[-40:] for head, _, path in rows if path.endswith(".md")}
+        if self.attempt("config", "--get-regexp", r"^filter\.").stdout:
+            return None
+        require_no_pipes((self.root, *self.root.parents))
+        options = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+        rows = self.run("status", *options, "--", *TOPS).decode("utf-8", "surrogateescape").split("\0")
+        return sorted(row[3:].removeprefix(self.prefix) for row in rows if row)
 
     def keep_graph(self) -> None:
         """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.
@@ -158,6 +164,8 @@ class Program:
 
         Raises RepositoryError when git is missing.
         """
+        import subprocess  # with what it imports 2 ms, and a check of one file runs no git
+
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         return subprocess.run(  # noqa: S603 - fixed arguments, ids and literal paths, no shell
             [git_program(), "--no-pager", "--literal-pathspecs", *settings, *arguments],

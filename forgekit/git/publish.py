@@ -39,6 +39,7 @@ from forgekit.errors import (
     UnsureError,
     WriteError,
 )
+from forgekit.frozen import frozen
 from forgekit.git.commits import IndexCopy, discard_index, failures, index_fault, sync
 from forgekit.git.repository import Head, Repository, present
 from forgekit.worktree import files
@@ -59,7 +60,7 @@ _REF = re.compile(r"HEAD|refs/[^\x00-\x20~^:?*\[\\\x7f]{1,500}")
 _AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Step:
     """One file of a commit, and blob ids; None for no file.
 
@@ -77,7 +78,7 @@ class Step:
     new: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Publication:
     """What is to be published.
 
@@ -96,7 +97,7 @@ class Publication:
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Places:
     """The files that the writes of one work tree use beside those of git."""
 

@@ -21,6 +21,7 @@ import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
 
 from forgekit.errors import FormatError, RemoteError, RepositoryError, StoreError
+from forgekit.frozen import frozen
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, is_id
@@ -52,7 +53,7 @@ _ENTITY = "Forgekit-Entity: "
 _ENV = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Remote:
     """A branch of another repository.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag, RepositoryState
 
 from forgekit.errors import FormatError, NotFoundError, RepositoryError, StoreError, WriteError
+from forgekit.frozen import frozen
 from forgekit.git.program import Program
 from forgekit.times import DAY_MS, parse_instant
 from forgekit.worktree import files
@@ -29,7 +29,7 @@ _PERSON = re.compile(r"(.+) <([^\x00-\x1f\x7f]+)> \d+ [+-]\d{4}\n")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Head:
     """What the work tree is on.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +15,7 @@ from forgekit import console
 from forgekit.checks import CheckInput
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge, WriteOptions
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
 from forgekit.merge.conflicting_edits import listed
@@ -31,7 +31,7 @@ from forgekit.worktree.files import entity_of_path
 from forgekit.worktree.roots import TOPS, find_root, load_settings
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _Staged:
     """One registry that a commit touches.
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.entities import Decision, Entity, Thread
+from forgekit.model.entities import Conversation, Decision, Entity, Thread
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.registry import ActiveDecision, Counts, E, OpenThread, Registry
+from forgekit.model.registry import ActiveDecision, Counts, DatedConversation, E, OpenThread, Registry
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -31,6 +31,7 @@ class _Entities(Mapping[EntityId, Entity]):
         self._known: dict[EntityId, Entity | None] = {}
         self._kinds: dict[Kind, list[Entity]] = {}
         self.active_decisions: dict[EntityId | None, Sequence[ActiveDecision]] = {}
+        self.dated_conversations: Sequence[DatedConversation] = ()
 
     def refresh(self, folders: Collection[str]) -> None:
         """Refresh the catalogue within these folders, once."""
@@ -125,6 +126,12 @@ class PartialRegistry(Registry):
     def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
         """Return what each open thread is sorted by, in time order."""
         return self._catalogue(Kind.THREAD).open_threads(project)
+
+    def dated_conversations(self) -> Sequence[DatedConversation | Conversation]:
+        """Return when each conversation began and by what it is known elsewhere, in time order."""
+        known = self.entities.dated_conversations or self._catalogue(Kind.CONVERSATION).dated_conversations()
+        self.entities.dated_conversations = known
+        return known
 
     def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Decision, Entity, Thread
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 12, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 13, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -44,6 +44,7 @@ CREATE TABLE entity (
 CREATE INDEX entity_hex ON entity (hex);
 CREATE INDEX entity_tail ON entity (tail);
 CREATE INDEX entity_kind ON entity (kind, status, project_uuid, id, blob);
+CREATE INDEX entity_governs ON entity (kind, status, id) WHERE instr(fields, '"governs"');
 CREATE TABLE name (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
 CREATE INDEX name_row ON name (row);
 CREATE TABLE reference (

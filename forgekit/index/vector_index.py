@@ -26,10 +26,10 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forgekit.frozen import frozen, replace
 from forgekit.index.database import locked
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _TRAIN_ROUNDS = 10
 _PROBES_OF_LISTS = 16  # one list in so many is searched
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class VectorIndex:
     """A set of vectors that can be searched and not changed.
 

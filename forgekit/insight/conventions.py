@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
 from forgekit.conflict.judge import Statement
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, convention_id
 from forgekit.model.entities import (
     Convention,
@@ -70,7 +70,7 @@ class Stage(Enum):
     REVISED = "revised"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Life:
     """The stage of a convention, and why.
 

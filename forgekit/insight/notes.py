@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from math import log
 
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId, text_hash, topic_id
 from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.model.registry import Registry
@@ -197,7 +197,7 @@ _SHARE = 5
 """One of so many notes of a topic has a phrase that names it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Suggestion:
     """A topic as it would be, and what is new about it.
 

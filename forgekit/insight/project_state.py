@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.pairs import NOTHING, Findings, ListedConflict
+from forgekit.frozen import frozen, replace
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Revalidation,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _COMMON = 100  # decisions of other projects up to which a word that they share is a sign
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Overtaken:
     """A record that an archive shows otherwise than the registry.
 
@@ -56,7 +56,7 @@ class Overtaken:
     rivals: tuple[Decision, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class CrossProject:
     """A decision of another project that bears on a thread or decision of this one.
 
@@ -77,7 +77,7 @@ class CrossProject:
         return ", ".join(self.words[:4]) or f"close in meaning ({self.cosine or 0:.2f})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ProjectState:
     """Everything a block says of one project.
 

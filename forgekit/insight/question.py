@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
+from forgekit.frozen import frozen
 from forgekit.text.words import is_grammar, needed, stem, wide, words
 
 
@@ -33,7 +33,7 @@ class Command(Enum):
     CHANGED = "what changed in P since DATE"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Question:
     """A command and what it is about; "" where that is everything, or since when where that is not given."""
 

@@ -15,25 +15,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from forgekit.conflict.pairs import NOTHING, Findings
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision, Entity
 from forgekit.model.graph import Graph, arrows, order, same_conversations
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import ActiveDecision, Registry
 from forgekit.model.settings import Settings
-from forgekit.text.blocks import quote
 from forgekit.times import DAY_MS, Instant
 
 UNKNOWN_TIER = 0.5
 """Where nobody gave a tier: heuristic."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Age:
+class Age(NamedTuple):
     """How long ago a decision was validated.
 
     Attributes:
@@ -61,7 +60,7 @@ class StaleEntry(NamedTuple):
     speculative: bool
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Staleness:
     """The stale decisions, with their entries, and how many were looked at.
 
@@ -87,7 +86,7 @@ class Staleness:
         return len(self) / self.active if self.active else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Edge:
     """One hop into a group of the order.
 
@@ -120,7 +119,7 @@ class Ages:
                 full[conversation] = max(at, full.get(conversation, at))
             for _, entity in archive.records:
                 self._state(entity, conversation, at)
-        self._started = {c.id: c.created_at for c in registry.conversations}
+        self._started = {c.id: c.created_at for c in registry.dated_conversations()}
         # A conversation without an edge has no hops and stays out of the order.
         self._order = order(Graph.of(arrows(registry, self._same)))
         self._out: dict[int, list[_Edge]] = defaultdict(list)
@@ -155,7 +154,7 @@ class Ages:
             far = self._longest(self._reached(tips), decision.id, since)
             hops = max((far[tip] for tip in tips), default=0)
         validated = Instant(max(stated, decision.last_validated))
-        return Age(last_validated=validated, hops=hops, conversations=conversations)
+        return Age(validated, hops, conversations)
 
     def _story(
         self, own: tuple[EntityId, ...], stated: tuple[EntityId, ...]
@@ -217,6 +216,11 @@ class Ages:
         return far
 
 
+_REASONS = {
+    (days, hops): ("days",) * days + ("hops",) * hops for days in (False, True) for hops in (False, True)
+}
+
+
 def stale_by(
     limits: Settings,
     registry: Registry,
@@ -226,7 +230,7 @@ def stale_by(
     among: Collection[EntityId] | None = None,
 ) -> Staleness:
     """Find the active decisions that nobody validated for some days or hops; no tier counts as 0.5."""
-    most = limits.stale_max_tier
+    most, most_days, most_hops = limits.stale_max_tier, limits.stale_days, limits.stale_hops
     ages = Ages(registry)
     found = []
     active = [each for each in registry.active_decisions(project) if among is None or each.id in among]
@@ -234,17 +238,15 @@ def stale_by(
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
         if most is not None and tier > most:
             continue
-        age = ages.age(decision)
-        since = max(now - age.last_validated, 0) // DAY_MS
-        reasons = ["days"] * (since >= limits.stale_days) + ["hops"] * (age.hops >= limits.stale_hops)
-        if reasons:
-            aged = decision.id, age.last_validated, since, age.hops, tuple(reasons), decision.speculative
-            found.append(StaleEntry(*aged))
-    found.sort(key=lambda aged: (aged.last_validated, aged.id))
+        validated, hops, _ = ages.age(decision)
+        days = max(now - validated, 0) // DAY_MS
+        if reasons := _REASONS[days >= most_days, hops >= most_hops]:
+            found.append(StaleEntry(decision.id, validated, days, hops, reasons, decision.speculative))
+    found.sort(key=itemgetter(1, 0))  # by `last_validated`
     return Staleness(registry, tuple(found), len(active))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Revalidation:
     """An active decision that rests on one out of force.
 
@@ -334,7 +336,11 @@ def scopes(registry: Registry) -> Mapping[EntityId, str]:
 
 def scope_mark(scope: str | None) -> str:
     """Return the mark that a line on a decision with a scope ends with."""
-    return f" [SCOPED {quote(scope)}]" if scope else ""
+    if not scope:
+        return ""
+    from forgekit.text.blocks import quote
+
+    return f" [SCOPED {quote(scope)}]"
 
 
 IN_CONFLICT, MAYBE_IN_CONFLICT = " [IN AN OPEN CONFLICT]", " [POSSIBLY IN CONFLICT]"

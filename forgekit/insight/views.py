@@ -80,7 +80,6 @@ class Derived:
         return out
 
     def _more(self, entity: Entity, *, body: bool) -> Json:
-        from forgekit.insight.notes import has_essence
         from forgekit.insight.staleness import MOOT, conflict_state
 
         if isinstance(entity, Decision):
@@ -107,6 +106,8 @@ class Derived:
         if isinstance(entity, kinds.Convention):
             return {"content": entity.body} | life_view(self._lives[entity.id])
         if isinstance(entity, kinds.Note):
+            from forgekit.insight.notes import has_essence
+
             made = ("essence", "essence_of", "essence_by") if not has_essence(entity) else ()
             return {"content": entity.text} | dict.fromkeys(made)
         if isinstance(entity, kinds.Conflict):

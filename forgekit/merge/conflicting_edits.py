@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import UNSETTLED, UNSETTLED_KEY, one_line, parts
-from forgekit.text.codec import dump_field, plain_tree
-from forgekit.text.frontmatter import load_fields
 
 HEADING = f"## {UNSETTLED}"
 PREAMBLE = "body"
@@ -33,7 +31,7 @@ _ENTRY = re.compile(r"^### ", re.MULTILINE)
 _SHOWN = 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class FieldConflict:
     """One field that both sides changed, each in its own way.
 
@@ -86,6 +84,8 @@ def name_of(entry: str) -> str:
 
 def line_of(kind: Kind, conflict: FieldConflict) -> str:
     """Return the losing value as the file would hold it."""
+    from forgekit.text.codec import dump_field  # loads YAML in 15 ms; few entities hold a conflict
+
     if conflict.loser is None:
         return _LEFT_OUT
     value = plain(conflict.field, conflict.loser)
@@ -108,6 +108,8 @@ def plain(name: str, value: Any) -> Any:
         value: what its dataclass holds; for an unknown key what the front matter holds.
     """
     if isinstance(value, dict | list):
+        from forgekit.text.codec import plain_tree
+
         return plain_tree(value)
     if isinstance(value, Compression):
         return write_fields(COMPRESSION, value)
@@ -148,6 +150,8 @@ def values(chosen: Iterable[str], name: str) -> list[str]:
 
 
 def _value(line: str, name: str) -> str:
+    from forgekit.text.frontmatter import load_fields
+
     try:
         return "" if line == _LEFT_OUT else str(load_fields(line)[0].get(name, line))
     except FormatError:  # a person changed the entry

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from forgekit.errors import FormatError, RuleError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import (
     HEADING,
@@ -66,7 +66,7 @@ from forgekit.times import UNKNOWN
 E = TypeVar("E", bound=Entity)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Merged(Generic[E]):
     """A merged entity (None: deleted), valid even where conflicts are left.
 
@@ -541,7 +541,7 @@ def _joined(sections: dict[str, str], chosen: set[str]) -> str:
 UNREADABLE = "unreadable file"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class MergedFile:
     """A merged file (None: deleted), as `Merged`."""
 
@@ -550,7 +550,7 @@ class MergedFile:
     overridden: tuple[FieldConflict, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Read:
     """A file that could be read."""
 

@@ -6,9 +6,9 @@ an empty tuple means that it writes "none".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
+from forgekit.frozen import field, frozen
 from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
 from forgekit.model.fields import TurnRange
 from forgekit.model.problem import Problem
@@ -33,7 +33,7 @@ class Scope(Enum):
     INHERITED = "inherited"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class DecisionRecord:
     """One decision as one archive records it.
 
@@ -78,7 +78,7 @@ class DecisionRecord:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ThreadRecord:
     """One thread as one archive records it.
 
@@ -110,7 +110,7 @@ class ThreadRecord:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ArtifactVersion:
     """One version of an artifact."""
 
@@ -121,7 +121,7 @@ class ArtifactVersion:
     content: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ArtifactRecord:
     """One artifact (`A001`) as one archive records it; kept in the archive only."""
 
@@ -136,7 +136,7 @@ class ArtifactRecord:
     versions: tuple[ArtifactVersion, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Chunk:
     """A stretch of turns with a topic: a row of the chunk index or of the range markers."""
 
@@ -145,7 +145,7 @@ class Chunk:
     decisions: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Update:
     """What an archive says became of a record of its parent's.
 
@@ -159,7 +159,7 @@ class Update:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class PossibleRecord:
     """What running text may state: not sure enough to be a record, so a person is asked.
 
@@ -185,7 +185,7 @@ def split_lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Section:
     """A heading and the lines below it, up to the next heading of its level or above.
 
@@ -200,7 +200,7 @@ class Section:
     last_line: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ArchiveText:
     """Everything read from one archive's text.
 

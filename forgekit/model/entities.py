@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId, pair_id, text_hash, timestamp, v8_named
 from forgekit.model.fields import (
     CODE,
@@ -81,7 +81,7 @@ class _Unread:
             return value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Record(_Unread):
     """What every entity has.
 
@@ -262,7 +262,7 @@ def band(tier: float) -> TierBand:
 
 def is_speculative(tier: float | None) -> bool:
     """Say whether a decision of a tier stays out of continuation blocks."""
-    return tier is not None and band(tier) is TierBand.SPECULATIVE
+    return tier is not None and tier < SPECULATIVE_BELOW
 
 
 class DecisionStatus(Enum):

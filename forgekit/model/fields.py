@@ -11,11 +11,11 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, is_id, parse_id
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import MOST_TURNS
@@ -55,8 +55,7 @@ class Merge(Enum):
     ENTRIES = "entries"  # compressions by tag, each field by field
 
 
-@dataclass(frozen=True, slots=True)
-class FieldType:
+class FieldType(NamedTuple):
     """How the values of a field are handled.
 
     Attributes:
@@ -155,7 +154,7 @@ TEXT = FieldType(_read_text, searched=True)
 CODE = FieldType(_read_text, Plain)
 ID = FieldType(_read_id)
 NUMBER = FieldType(_read_number, lambda number: Plain(repr(float(number))))
-SHARE = dataclasses.replace(NUMBER, most=1)
+SHARE = NUMBER._replace(most=1)
 COUNT = FieldType(_read_count, lambda number: Plain(str(number)), most=MOST_TURNS)
 INSTANT = FieldType(
     lambda value: parse_instant(_read_text(value)),
@@ -170,8 +169,7 @@ IDS_OR_WORDS = _list_of(_read_id_or_words, Merge.SET, searched=True)
 PAIRS = FieldType(_read_pairs, _pairs_as_map, _pairs_as_map, Merge.PAIRS)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One front-matter key.
 
     Attributes:
@@ -235,7 +233,7 @@ def status_key(states: type[Enum], *, default: Enum) -> Any:
 )
 def stored(cls: type[T]) -> type[T]:
     """Make a class a dataclass whose attributes may be declared by `key`."""
-    return dataclass(frozen=True, kw_only=True, slots=True)(cls)
+    return frozen(kw_only=True)(cls)
 
 
 def keys_of(cls: Any) -> tuple[Field, ...]:

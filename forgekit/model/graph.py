@@ -9,10 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, timestamp
 from forgekit.model.entities import Lineage
 from forgekit.model.registry import Registry
@@ -20,7 +20,7 @@ from forgekit.model.registry import Registry
 Neighbours = Mapping[EntityId, Sequence[EntityId]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Graph:
     """Nodes and arrows; each arrow is listed once, in a stable order.
 
@@ -78,7 +78,7 @@ def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Order:
     """The nodes in groups, parents before children, older before younger where neither leads to the other.
 
@@ -173,7 +173,7 @@ class Direction(Enum):
     DESCENDANTS = "descendants"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Hop:
     """One lineage edge on the way.
 
@@ -193,11 +193,12 @@ def same_conversations(registry: Registry) -> dict[EntityId, EntityId]:
     They are one where one bears the platform's id of the other, or its id as such.
     """
     ingested: dict[str, EntityId] = {}
-    for conversation in reversed(registry.conversations):
+    every = registry.dated_conversations()
+    for conversation in reversed(every):
         if conversation.source is not None:
             names = (conversation.external_id, conversation.id)
             ingested.update({name: conversation.id for name in names if name})
-    named = ((c.id, c.external_id) for c in registry.conversations if c.external_id)
+    named = ((c.id, c.external_id) for c in every if c.external_id)
     return {key: ingested[name] for key, name in named if ingested.get(name, key) != key}
 
 

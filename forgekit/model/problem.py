@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from forgekit.frozen import frozen
 
 
 class Severity(Enum):
@@ -14,7 +15,7 @@ class Severity(Enum):
     INFO = "info"  # for completeness
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Problem:
     """One problem.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from forgekit.errors import NotFoundError
+from forgekit.frozen import field, frozen
 from forgekit.ids import EntityId
 from forgekit.model.entities import (
     Archive,
@@ -60,6 +60,15 @@ class OpenThread(NamedTuple):
     created_at: Instant
 
 
+class DatedConversation(NamedTuple):
+    """When a conversation began and by what it is known elsewhere, named as its attributes are."""
+
+    id: EntityId
+    created_at: Instant
+    external_id: str | None
+    source: str | None
+
+
 class _Every(Generic[E]):
     """The attribute of a registry that lists all its entities of a class."""
 
@@ -70,7 +79,7 @@ class _Every(Generic[E]):
         return registry.of_kind(self._kind)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Registry:
     """All entities of one moment, by id; ids sort by time, so every listing is in time order."""
 
@@ -128,6 +137,10 @@ class Registry:
     def open_threads(self, project: EntityId | None = None) -> Sequence[OpenThread | Thread]:
         """Return what each open thread is sorted by, in time order."""
         return self.with_status(Thread, "open", project)
+
+    def dated_conversations(self) -> Sequence[DatedConversation | Conversation]:
+        """Return when each conversation began and by what it is known elsewhere, in time order."""
+        return self.of_kind(Conversation)
 
     def needing_revalidation(self) -> list[Decision]:
         """Return the active decisions that rest on one that has ended, if through others, in time order."""

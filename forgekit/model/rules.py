@@ -26,19 +26,21 @@ EARLIER = "Earlier resolutions"
 """The section that keeps how a thread ended before it was reopened."""
 
 # C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]"
 
 
 def require_line(name: str, *values: str | None) -> None:
     """Raise RuleError unless each value is one line of printable text."""
     for value in values:
-        if value is not None and (not value.strip() or _CONTROL.search(value)):
+        if value is None or (value.isprintable() and value.strip()):  # as most, and no control is printable
+            continue
+        if not value.strip() or re.search(_CONTROL, value):
             raise RuleError(f"{name}: {value[:60]!r} must be one line of text")
 
 
 def one_line(text: str) -> str:
     """Return text folded to one printable line; controls become blanks."""
-    return " ".join(_CONTROL.sub(" ", text).split())
+    return " ".join(re.sub(_CONTROL, " ", text).split())
 
 
 STATEMENT_LIMIT = 2_000
@@ -66,14 +68,14 @@ def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
 
 # What git leaves where a merge failed; a file that holds it is never read as an entity.
 MERGE_MARKER = re.compile(r"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 def require_body(body: str) -> None:
     """Raise RuleError unless the body can be written to a file and read back."""
     if MERGE_MARKER.search(body):
         raise RuleError("body: holds a merge-conflict marker")
-    if _SURROGATE.search(body):
+    if re.search(_SURROGATE, body):
         raise RuleError("body: holds half of a surrogate pair, which no file can")
     if "\r" in body or "\x00" in body or body != body.strip("\n"):
         raise RuleError("body: uses LF and has no blank lines at either end")
@@ -130,7 +132,7 @@ def unescaped(body: str) -> str:
 def clean(text: str) -> str:
     """Return text fit for a body: LF, no NUL, no half of a surrogate pair, no blank lines at either end."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
-    return _SURROGATE.sub("\ufffd", text).strip("\n")
+    return re.sub(_SURROGATE, "\ufffd", text).strip("\n")
 
 
 def _heading(line: str) -> str | None:

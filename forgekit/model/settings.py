@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from forgekit.frozen import frozen, replace
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import near_miss
 
@@ -39,9 +39,7 @@ def schema_fault(schema: int) -> str | None:
     return None
 
 
-_URL = re.compile(
-    r"https?://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::[0-9]{1,5})?(?:/[\w./~-]{0,200})?", re.ASCII
-)
+_URL = r"(?a)https?://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::[0-9]{1,5})?(?:/[\w./~-]{0,200})?"
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{8}")
 _SCHEMA_MOST = 99_999
@@ -68,7 +66,7 @@ OwnLabels = tuple[tuple[str, tuple[str, ...]], ...]
 _FORMER_JUDGES = frozenset(("rules", "nli"))  # of the first version; read as "trained"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Settings:
     """What a registry's owners chose; `DEFAULT_TOML` says what each key means.
 
@@ -223,7 +221,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "judge_model": _TEXT,
     "judge_url": _value(
         "an address such as http://127.0.0.1:11434 or https://host/v1, and no more",
-        lambda value: isinstance(value, str) and (not value.strip() or _URL.fullmatch(value.strip())),
+        lambda value: isinstance(value, str) and (not value.strip() or re.fullmatch(_URL, value.strip())),
         lambda value: value.strip().rstrip("/") or None,
     ),
     "judge_timeout": _WHOLE,

@@ -7,10 +7,10 @@ keeps the conversation, and of its text what a person asks to keep.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from forgekit.frozen import field, frozen
 from forgekit.times import Instant
 
 
@@ -21,7 +21,7 @@ class Speaker(Enum):
     ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Attachment:
     """A file that came with a turn; its text where the export carries it, else ""."""
 
@@ -45,7 +45,7 @@ class Correction(NamedTuple):
     is_command: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Turn:
     """The text of one speaker between two others: a prompt, or one message and the tools called after it.
 
@@ -75,7 +75,7 @@ class Turn:
     aside: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class ImportedConversation:
     """One conversation, whole: the live branch where the export is a tree.
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from forgekit.errors import FormatError, RuleError
+from forgekit.frozen import frozen
 from forgekit.model.entities import Archive, Entity, known_fields
 from forgekit.text import codec, frontmatter
 
@@ -29,7 +29,7 @@ _COMMENT = re.compile(r"[ \t]+#.*")
 _KEEP = re.compile(r"[|>][0-9]*\+")  # the header of a block scalar whose trailing blank lines count
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _Span:
     """The lines of one field: `text[start:end]`, line ends included; `comment` is kept by a rewrite."""
 

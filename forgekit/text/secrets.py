@@ -53,36 +53,34 @@ class Rule(NamedTuple):
     accept: Accept
 
 
-_PLACEHOLDER = re.compile(
-    rb"example|sample|placeholder|changeme|change[-_]me|dummy|redacted|your[-_a-z]|my[-_]secret|insert"
-    rb"|abcdefgh|12345678|qwerty|deadbeef|(.)\1{5}",
-    re.IGNORECASE | re.DOTALL,
+# Patterns without `compile` are compiled when they are first used: most texts hold nothing like a secret.
+_PLACEHOLDER = (
+    rb"(?is)example|sample|placeholder|changeme|change[-_]me|dummy|redacted|your[-_a-z]|my[-_]secret|insert"
+    rb"|abcdefgh|12345678|qwerty|deadbeef|(.)\1{5}"
 )
 _JUDGED = 128
 """Bytes of a value that are looked at to tell whether it is a secret."""
-_WORDY = re.compile(rb"[A-Za-z]{0,64}[0-9]{0,4}")
-_SPLIT = re.compile(rb"[-_./:+=~]")
-_SYMBOL = re.compile(rb"[!@#$%^&?*~]")
+_WORDY = rb"[A-Za-z]{0,64}[0-9]{0,4}"
+_SPLIT = rb"[-_./:+=~]"
+_SYMBOL = rb"[!@#$%^&?*~]"
 _CLASSES = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), re.compile(rb"[0-9]")
-_UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_UUID = rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
 _OWNED = re.compile(
     rb"(?:auth|access|api|bot|refresh|bearer|private|deploy|github|gitlab|gitea|gh|jenkins|sonar)[-_ ]?\Z",
     re.IGNORECASE,
 )
-_HEX = re.compile(rb"[0-9a-fA-F]{1,256}")
-_BORDER = re.compile(rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
-_LONG_RUN = re.compile(rb"(?=[A-Za-z]{0,200}[0-9])(?=[0-9]{0,200}[A-Za-z])[A-Za-z0-9]{16,200}")
-_REFERENCE = re.compile(
-    rb"[$%<{\[]|(?:process\.|os\.|env[.:]|secrets?\.|vault:|op://|arn:|sha(?:1|256|512)[:-])"
-)
+_HEX = rb"[0-9a-fA-F]{1,256}"
+_BORDER = rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])"
+_LONG_RUN = rb"(?=[A-Za-z]{0,200}[0-9])(?=[0-9]{0,200}[A-Za-z])[A-Za-z0-9]{16,200}"
+_REFERENCE = rb"[$%<{\[]|(?:process\.|os\.|env[.:]|secrets?\.|vault:|op://|arn:|sha(?:1|256|512)[:-])"
 _PLAIN_NAME = re.compile(
     rb"[A-Za-z\x80-\xee]{2,24}+(?:\\?[\"'`]|[*\]]){0,3}+[ \t]{0,4}(?::=|=>|[=:|]|\xef\xbc\x9a)"
 )
 """The name of a password that is one word, and what assigns to it."""
-_NUMBERED = re.compile(rb"([A-Za-z\x80-\xff]{3,64})[0-9]{2,8}")
-_PASSPHRASE = re.compile(rb"[A-Za-z]{3,32}(?:-[A-Za-z]{3,32}){3,15}")
+_NUMBERED = rb"([A-Za-z\x80-\xff]{3,64})[0-9]{2,8}"
+_PASSPHRASE = rb"[A-Za-z]{3,32}(?:-[A-Za-z]{3,32}){3,15}"
 _MORE_WORDS = re.compile(rb"[ \t]+[A-Za-z0-9]")
-_PIECE = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PIECE = rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
 """One word of a name in camel case."""
 _COMMON = frozenset(
     {
@@ -101,12 +99,12 @@ def entropy(value: bytes) -> float:
 def _random(match: re.Match[bytes]) -> bool:
     """Say whether a token of fixed shape could have been drawn: no placeholder, not a few bytes repeated."""
     value = match["s"]
-    return _PLACEHOLDER.search(value) is None and entropy(value) >= 2.8
+    return re.search(_PLACEHOLDER, value) is None and entropy(value) >= 2.8
 
 
 def _key_of_letters(match: re.Match[bytes]) -> bool:
     """As `_random`, with one long run of letters and digits: `sk-` begins many a name too."""
-    return _random(match) and _LONG_RUN.search(match["s"]) is not None
+    return _random(match) and re.search(_LONG_RUN, match["s"]) is not None
 
 
 def _always(_: re.Match[bytes]) -> bool:
@@ -116,16 +114,16 @@ def _always(_: re.Match[bytes]) -> bool:
 
 def _drawn(value: bytes) -> bool:
     """Say whether a value of unknown shape, in a place for a secret, looks drawn rather than written."""
-    if len(value) < 16 or _UUID.fullmatch(value) or entropy(value) < 3.0:
+    if len(value) < 16 or re.fullmatch(_UUID, value) or entropy(value) < 3.0:
         return False
-    if all(_WORDY.fullmatch(part) for part in _SPLIT.split(value)):
+    if all(re.fullmatch(_WORDY, part) for part in re.split(_SPLIT, value)):
         return False
-    return sum(1 for _ in _BORDER.finditer(value)) >= 4
+    return sum(1 for _ in re.finditer(_BORDER, value)) >= 4
 
 
 def _no_value(value: bytes) -> bool:
     """Say whether a value is a placeholder, a reference to where the secret is, or an address."""
-    return bool(_PLACEHOLDER.search(value) or _REFERENCE.match(value) or b"://" in value)
+    return bool(re.search(_PLACEHOLDER, value) or re.match(_REFERENCE, value) or b"://" in value)
 
 
 def _secret(match: re.Match[bytes]) -> bool:
@@ -148,7 +146,7 @@ def _assigned(match: re.Match[bytes]) -> bool:
         return _password(match) or (
             _PLAIN_NAME.match(match.string, match.start()) is not None and _noted(match)
         )
-    if name == b"token" and _HEX.fullmatch(value):  # a hash as a rule
+    if name == b"token" and re.fullmatch(_HEX, value):  # a hash as a rule
         owner = _OWNED.search(match.string, max(match.start() - 16, 0), match.start())
         return owner is not None and _drawn(value)
     return _secret(match)
@@ -157,9 +155,9 @@ def _assigned(match: re.Match[bytes]) -> bool:
 def _chosen(value: bytes) -> bool:
     """Say whether a value looks like a password that a person chose."""
     classes = sum(kind.search(value) is not None for kind in _CLASSES)
-    if _SYMBOL.search(value):
+    if re.search(_SYMBOL, value):
         return classes >= 2
-    return classes >= 2 and sum(1 for _ in _BORDER.finditer(value)) >= 3
+    return classes >= 2 and sum(1 for _ in re.finditer(_BORDER, value)) >= 3
 
 
 def _noted(match: re.Match[bytes]) -> bool:
@@ -171,11 +169,11 @@ def _noted(match: re.Match[bytes]) -> bool:
     value = match["s"]
     if _no_value(value):
         return False
-    if numbered := _NUMBERED.fullmatch(value):
+    if numbered := re.fullmatch(_NUMBERED, value):
         return numbered[1].lower() not in _COMMON
-    if _PASSPHRASE.fullmatch(value):
+    if re.fullmatch(_PASSPHRASE, value):
         return _MORE_WORDS.match(match.string, match.end("s")) is None
-    pieces = len(_PIECE.findall(value)) if 12 <= len(value) <= _JUDGED and value.isalpha() else 0
+    pieces = len(re.findall(_PIECE, value)) if 12 <= len(value) <= _JUDGED and value.isalpha() else 0
     return pieces >= 4 and len(value) <= 3 * pieces
 
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from forgekit.frozen import frozen, replace
 from forgekit.model.rules import clean, one_line
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.times import Instant, format_instant, parse_instant
@@ -38,7 +38,7 @@ _BESIDE = re.compile(r"^\*(?:Attachments|Tools): [^\n]*\*$", re.MULTILINE)
 _NAMES_SHOWN = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Message:
     """One turn as it was kept.
 
@@ -53,7 +53,7 @@ class Message:
     beside: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class TranscriptChunk:
     """One part: first and last turn, and its Markdown."""
 

@@ -17,11 +17,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from forgekit.errors import FormatError, NotFoundError
+from forgekit.frozen import frozen
 from forgekit.model.problem import Problem, Severity
 
 GZIP = b"\x1f\x8b"
@@ -36,7 +36,7 @@ _READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".gz", ".zip")
 _SHARD = re.compile(r"conversations[^/]*\.json", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Source:
     """One stream of bytes, unpacked.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from forgekit.errors import (
     UsageError,
 )
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen, replace
 from forgekit.history import uncommitted
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
@@ -36,7 +36,7 @@ from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, kind_of_path, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.text import codec, edit, frontmatter
+from forgekit.text import codec, frontmatter
 from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import files
 from forgekit.worktree.roots import cache_dir
@@ -51,7 +51,7 @@ VERSIONS = 50
 _OF_ITSELF = frozenset({"id-derivation", "edited-in-place", "archive-changed"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class CheckReport:
     """What a check found.
 
@@ -70,7 +70,7 @@ class CheckReport:
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Move:
     """A file that is to go back to the path of the entity it holds.
 
@@ -235,6 +235,7 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
     from forgekit.change import write
+    from forgekit.text import edit
 
     path = entity_path(old)
     try:

@@ -10,11 +10,11 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forgekit.errors import ForgeError, FormatError, NoRegistryError, RepositoryError
 from forgekit.forge import Forge
+from forgekit.frozen import frozen, replace
 from forgekit.git import driver, health
 from forgekit.git.repository import Repository
 from forgekit.index.database import engine, fault
@@ -103,7 +103,7 @@ SPARE_BYTES = 100_000_000
 """A disk with less room than this is nearly full."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Diagnosis:
     """One thing that was looked at.
 

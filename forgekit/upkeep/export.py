@@ -240,7 +240,7 @@ def _remark(text: str) -> str:
 
 def _text(text: str) -> str:
     """Return a text as Markdown that opens no heading of the document, and holds no tag and no script."""
-    parts = _FENCED.split(HIDDEN.sub("", text))
+    parts = _FENCED.split(re.sub(HIDDEN, "", text))
     parts[::2] = (_SCRIPT.sub(r"\1&#58;", _TAG.sub("&lt;", _HEADING.sub(r"\1\\\2", p))) for p in parts[::2])
     return "".join(parts)
 
@@ -272,7 +272,7 @@ def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
             lines.append("<ul>")
             for item in items:
                 mark = " <b>in an open conflict</b>" if item.disputed else ""
-                remarks = "".join(f"<p>{html.escape(HIDDEN.sub('', text))}</p>" for text in item.remarks)
+                remarks = "".join(f"<p>{html.escape(re.sub(HIDDEN, '', text))}</p>" for text in item.remarks)
                 lines.append(
                     f'<li id="{item.head[:16]}">{_escaped(item.text)}{mark}'
                     f"<small>{_escaped(item.head)}</small>{remarks}</li>"
@@ -282,7 +282,7 @@ def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> s
 
 
 def _escaped(text: str) -> str:
-    return html.escape(HIDDEN.sub("", one_line(text)))
+    return html.escape(re.sub(HIDDEN, "", one_line(text)))
 
 
 def _madr(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
@@ -370,7 +370,7 @@ _MERMAID = str.maketrans({"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;",
 
 def _quoted(text: str) -> str:
     """Return a label that cannot end its quotes, open a tag or be read as an entity."""
-    line = HIDDEN.sub("", one_line(text))
+    line = re.sub(HIDDEN, "", one_line(text))
     line = line if len(line) <= 60 else line[:59] + "…"
     return line.translate(_MERMAID)
 

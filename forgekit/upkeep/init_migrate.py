@@ -6,13 +6,13 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from forgekit.conflict import first_version
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
 from forgekit.forge import COMMITTED, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.git import driver
 from forgekit.git.repository import create
 from forgekit.index.update import is_place, scan, shown
@@ -27,7 +27,7 @@ ATTRIBUTES_FILE = ".gitattributes"
 SAMPLES = Path(__file__).parent / "demo"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Initialised:
     """What `init` did.
 

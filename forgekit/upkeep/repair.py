@@ -13,12 +13,12 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
+from forgekit.frozen import field, frozen
 from forgekit.git import driver, health
 from forgekit.git.publish import clear_dead
 from forgekit.git.repository import Repository, diff
@@ -44,7 +44,7 @@ _FROM_HISTORY = frozenset(
 _HIDING = frozenset({"broken-branch", "lost-objects", "git", "ownership"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class RepairStep:
     """One thing to do.
 
@@ -76,7 +76,7 @@ class RepairStep:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Repair:
     """What a repair did, or would do.
 

@@ -10,10 +10,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import FormatError, RuleError, WriteError
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, is_id
 from forgekit.model.entities import Entity
 from forgekit.model.kinds import ENTITY_LIMIT, Kind, kind_of_path, path_of
@@ -24,7 +24,7 @@ _LEADING_AWAY = frozenset({"", ".", "..", ".git"})
 TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class FileEdit:
     """A file that is no entity's before and after, as text; None where there is none.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli_runner import Cli
+from repositories import git
 
 from forgekit.cli.commands import command_of
 from forgekit.operations import OPERATIONS, Operation
@@ -67,11 +68,12 @@ def test_the_history_of_a_whole_id_opens_neither_catalogue_nor_libgit2(registry:
     assert modules & {*HEAVY, "sqlite3"} == set()
 
 
-def test_the_status_of_a_committed_registry_imports_no_libgit2(registry: Path, cli: Cli) -> None:
+def test_the_status_imports_libgit2_only_where_git_would_run_a_filter(registry: Path, cli: Cli) -> None:
     cli("decision", "new", "Use NATS", "--project", "P", root=registry)
-    assert "pygit2" not in _imported(registry, "status")
     (path,) = (registry / "registry" / "decisions").rglob("*.md")
     path.write_text(path.read_text("utf-8") + "\nMore.\n", "utf-8")
+    assert "pygit2" not in _imported(registry, "status")
+    git(registry, "config", "filter.x.clean", "cat")
     assert "pygit2" in _imported(registry, "status")
 
 

@@ -196,7 +196,9 @@ def test_uncommitted_and_staged(repository: Path) -> None:
     git(repository, "add", path_of_text("Use B"), "elsewhere")
     here = Repository(repository)
     changed = [path_of_text("Use A"), path_of_text("Use B"), "registry/new.md"]
-    assert here.changed_paths() == sorted(changed)
+    assert here.changed_paths() == here.status() == sorted(changed)
+    git(repository, "config", "filter.x.smudge", "cat")
+    assert here.status() is None
     assert here.staged() == [(path_of_text("Use B"), b"staged")]
 
 

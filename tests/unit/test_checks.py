@@ -33,7 +33,7 @@ A, B = chain("a", "b")
 X = decision("Keep rows", A, B)
 Y = decision("Drop rows", A, dependencies=(X.id,))
 T = thread("Retry", A)
-NOBODY = EntityId(str(ids.BASE))
+NOBODY = ids.BASE
 EDGE = edge(A, B, Compression(compression_tag="A", decisions_carried=(("D001", X.id),)))
 BECAME = Candidate(
     candidate_id=ids.thread_id(P, "Candidate", A.id),

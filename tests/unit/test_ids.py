@@ -18,11 +18,13 @@ TEXT = "Use UUID v7 for all resource IDs"
 
 
 def test_the_base_namespace() -> None:
-    assert str(ids.BASE) == "ee850594-5970-5ffe-9688-023710c187ec"
+    assert ids.BASE == "ee850594-5970-5ffe-9688-023710c187ec"
+    assert str(uuid.uuid5(uuid.NAMESPACE_DNS, "forgeos.local")) == ids.BASE
+    assert str(uuid.uuid5(uuid.UUID(P), "a name: ü")) == ids.v5(P, "a name: ü")
 
 
 def test_the_time_enters_the_hash_as_eight_bytes() -> None:
-    digest = hashlib.sha256(ids.BASE.bytes + MS.to_bytes(8, "big")).hexdigest()
+    digest = hashlib.sha256(uuid.UUID(ids.BASE).bytes + MS.to_bytes(8, "big")).hexdigest()
     assert digest.startswith("ef977fb4f7f84410c135cff1")
 
 
@@ -59,13 +61,13 @@ def test_each_kind_of_id() -> None:
 
 
 def test_the_published_pair_is_the_name_that_the_pair_id_folds_in() -> None:
-    published = uuid.uuid5(ids.BASE, min(C1, C2) + max(C1, C2))
-    assert str(published) == "a52c57fd-269f-5259-9a87-adbc3b7e4ba1"
+    published = str(uuid.uuid5(uuid.UUID(ids.BASE), min(C1, C2) + max(C1, C2)))
+    assert published == "a52c57fd-269f-5259-9a87-adbc3b7e4ba1"
     assert ids.pair_id(C1, C2) == ids.v8(published, MS + 3_600_000)
 
 
 def test_derivations_that_rest_on_v8_named() -> None:
-    canonical = uuid.uuid5(uuid.UUID(P), "canonical:decision:" + ids.text_hash(TEXT))
+    canonical = str(uuid.uuid5(uuid.UUID(P), "canonical:decision:" + ids.text_hash(TEXT)))
     assert ids.v8(canonical, 0) == "00000000-0000-8384-9903-efc03e0ce72b"
     instance = ids.v8_named(ids.BASE, f"instance:{C1}:D001", ids.timestamp(C1))
     assert instance == "018bcfe5-6800-89b4-bb9d-937a5ee71f34"
