@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.entities import Compression, Conflict, Conversation, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -23,7 +23,7 @@ E = TypeVar("E", bound=Entity)
 Word = TypeVar("Word", bound=Enum)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Written:
     """What a use case wrote."""
 
@@ -133,7 +133,7 @@ def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
     return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Origin:
     """Where and when something is recorded.
 

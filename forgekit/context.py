@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened, reading
+from forgekit.frozen import frozen
 from forgekit.ids import EntityId
 from forgekit.index.query import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
@@ -41,7 +41,7 @@ ECHO = 200
 """Characters of a query that are shown, a quarter of the budget at most."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Context:
     """What bears on a query: as a block, as JSON values, and how each item was fitted in."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +246,7 @@ def replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
     return replace(old, status=REVISED, superseded_by=by, answered_at=now)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Bootstrapped(Written):
     """What the files of a project state.
 

@@ -13,12 +13,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.errors import DirtyFileError, FormatError, SecretError, StoreError, WriteError
+from forgekit.frozen import frozen
 from forgekit.model.entities import Entity, entity_path, references
 from forgekit.model.kinds import path_of
 from forgekit.model.registry import Registry
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 WRITER_SECONDS = 30.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Change:
     """What a use case decided to write, as one commit.
 
@@ -63,7 +64,7 @@ class Change:
     result: object = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Outcome:
     """What a write did.
 
@@ -83,7 +84,7 @@ class Outcome:
     created: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class _Edit:
     """One file to change: blobs of tip and work tree, the bytes there, the bytes to be; None for no file."""
 

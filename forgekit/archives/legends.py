@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from forgekit.archives import states
 from forgekit.archives.claims import parse_decision_status, parse_thread_status, parse_tier
@@ -24,6 +23,7 @@ from forgekit.archives.labels import (
     names_legend,
     priority_of,
 )
+from forgekit.frozen import frozen
 
 _LABEL = re.compile(
     r"[\s>#*_+(\u3010-]*(?P<label>[^\W\d_][^:\uff1a=|]{0,30}?)[*_\s]*(?:[:\uff1a][*_\s]*|\u3011?\s*$)"
@@ -50,7 +50,7 @@ _VALUES = {
 """Fields whose value follows a sign."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class _Meaning:
     """What a sign means: the value of a field, or the field whose value follows; some mean both."""
 

@@ -12,6 +12,7 @@ from forgekit.errors import NotFoundError
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
+from forgekit.frozen import frozen
 from forgekit.git.program import Program
 from forgekit.history import endings, out_of_force
 from forgekit.ids import EntityId
@@ -83,7 +84,7 @@ class AnswerData:
         self.scopes.append(archive.project_name)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class AnswerContext:
     """Where an answer is looked for: the registry and the texts of its archives; notices of searches."""
 
@@ -614,7 +615,7 @@ _ELSE_SEARCHED = (
 """What a search answers where nothing is known by the name that the question gives."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class AnswerBlock:
     """An answer with its sources.
 

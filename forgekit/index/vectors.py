@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forgekit.frozen import frozen
 from forgekit.index.database import CheckedRows
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _FEW = 64  # changes for which the files are not made anew where only some texts
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Built:
     """What an update did, in entries.
 
@@ -65,7 +65,7 @@ class Built:
     missing: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class VectorStatus:
     """The index on disk: `kind` is `scan`, `flat`, `ivf`, or `none` where there is no index of this space."""
 

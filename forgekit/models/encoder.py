@@ -16,13 +16,13 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.model.settings import Settings
 from forgekit.models.files import (
     TOKENIZER,
@@ -90,7 +90,7 @@ class Encoder(Protocol):
         """Return the vectors of what is searched, [len(texts), dimension], in the order given."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Missing:
     """There is no model to use: why, and what to do about it."""
 

@@ -19,11 +19,11 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.worktree.local_state import write_json
 
 WEIGHTS = "model.safetensors"
@@ -54,7 +54,7 @@ _E5 = re.compile(r"(?:^|[/_-])e5[-_]", re.IGNORECASE)
 _E5_PROMPTS = ("query: ", "passage: ")  # its model card: "each input text should start with" one of them
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Tensor:
     """Where a tensor's numbers lie: `start` in bytes from the beginning of the file."""
 
@@ -63,7 +63,7 @@ class Tensor:
     start: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class BertModel:
     """A model of the BERT family, as its files describe it.
 

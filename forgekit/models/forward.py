@@ -17,7 +17,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel, Tensor, limited, read_header, shapes
 from forgekit.models.windows import AFTER, BEFORE, NEW, Conversation, windows_of
 
@@ -270,7 +270,7 @@ class TextEncoder:
         return vectors
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Reading:
     """What reading a pair in both orders gives.
 

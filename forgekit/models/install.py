@@ -14,12 +14,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from forgekit.errors import NotFoundError, StoreError, WriteError
+from forgekit.frozen import frozen
 from forgekit.models.encoder import DEFAULT_MODEL, DEFAULT_SHA256, PACKAGE, default_folders, models_folder
 
 NAME = DEFAULT_MODEL.rpartition("/")[2]
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of files fetched so far and of all."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class InstalledModel:
     """A copy of the default model on this machine.
 

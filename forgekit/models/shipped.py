@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from forgekit.errors import FormatError
+from forgekit.frozen import frozen
 from forgekit.models.encoder import Missing, find_default
 from forgekit.models.files import WEIGHTS, BertModel, file_sha256
 
@@ -21,7 +21,7 @@ class Damaged(Missing):
     """The files are there and are not the published ones."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Shipped:
     """What every card holds: SHA-256 of the encoder's weights that the delta belongs to, and of the delta."""
 

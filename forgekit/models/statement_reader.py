@@ -13,12 +13,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forgekit.extraction.statements import FAMILIES, TAGS, Find, Run, Words, lasting, runs_in, statements
+from forgekit.frozen import frozen
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
 from forgekit.models.shipped import Shipped, find_shipped
@@ -32,7 +33,7 @@ FORMAT = 1
 _LONGEST = 400_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Level:
     """The calibration of a family: log-odds = bias + slope * those of the share; the least probability."""
 
@@ -41,7 +42,7 @@ class Level:
     least: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Card(Shipped):
     """What `reader.json` holds; its levels are by family."""
 

@@ -19,12 +19,13 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibration, Statement
+from forgekit.frozen import frozen
 from forgekit.ids import match_key
 from forgekit.models.encoder import DEFAULT_MODEL, Missing, NumpyEncoder
 from forgekit.models.files import BertModel
@@ -60,7 +61,7 @@ _SURE = 0.5
 _NEGATIONS = frozenset(("no", "nor", "not", "only", "cannot", "never", "without"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Join:
     """The weights of a logistic join of the model and the cosine."""
 
@@ -75,7 +76,7 @@ class Join:
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen(kw_only=True)
 class Card(Shipped):
     """What `judge.json` holds.
 

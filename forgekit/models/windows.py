@@ -9,8 +9,9 @@ token of ten. A sentence that one speaker repeats at once is read once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from forgekit.frozen import frozen
 
 BEFORE, NEW, AFTER = 64, 176, 16
 """Tokens of a window: seen again, tagged, and seen ahead."""
@@ -18,7 +19,7 @@ LAST = 128
 """Tokens of an assistant's last sentences that are read; the first of them may go beyond."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Conversation:
     """The tokens of all turns.
 
