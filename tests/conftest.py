@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +25,7 @@ settings.load_profile("suite")
 
 # libgit2 looks for the home folder once, when it is first imported: so this comes before any test is.
 _HOME = tempfile.mkdtemp(prefix="forgekit-home-")
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 _IDENTITY = "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 Path(_HOME, ".gitconfig").write_text(_IDENTITY, encoding="utf-8")
 os.environ.update({"HOME": _HOME, "XDG_CONFIG_HOME": _HOME, "XDG_DATA_HOME": _HOME})

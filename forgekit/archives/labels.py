@@ -366,11 +366,13 @@ def names_parent(words: str) -> bool:
 
 
 _SHORT_WORD, _SENTENCE = 6, 200
+_RELATIVES = {"parents", "genitore"}
+"""Labels of what is continued that in a sentence are people."""
 _PARENT_WORDS = re.compile(
     "|".join(
         rf"(?<!\w){re.escape(key)}\w{{0,2}}(?!\w)"
         for key in sorted(_PARENT_LABELS, key=len, reverse=True)
-        if (" " in key or len(key) > _SHORT_WORD) and not _CJK.search(key)
+        if (" " in key or len(key) > _SHORT_WORD) and not _CJK.search(key) and key not in _RELATIVES
     ).replace(r"\.\.\.", "(.{3,60})")
 )
 """What says in a sentence what is continued; short words say other things too."""

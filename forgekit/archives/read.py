@@ -38,7 +38,7 @@ from forgekit.archives.logs import (
 )
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
-from forgekit.archives.remarks import add_remarks
+from forgekit.archives.remarks import add_rejected, add_remarks
 from forgekit.archives.tagged import read_tagged
 from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
@@ -127,6 +127,7 @@ def _read(document: Document) -> ArchiveText:
         updates += read_updates(page)
     add_remarks(page)
     merged = claim_rules.join(found, found.claims, has_parent=bool(parents))
+    add_rejected(merged)
     merged = _with_states(page, merged, has_parent=bool(parents))
     decisions = claim_rules.records(found, merged, DecisionRecord)
     threads = claim_rules.records(found, merged, ThreadRecord)

@@ -7,7 +7,8 @@ whose records were read. Each field is given to the record unless it has one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -21,7 +22,7 @@ from forgekit.archives.claims import (
     make_claim,
     references,
 )
-from forgekit.archives.labels import CONFIDENCE, field_named, leading, priority_of, title_words
+from forgekit.archives.labels import CONFIDENCE, JOINING, field_named, leading, priority_of, title_words
 from forgekit.archives.layout import introductions, title_of_list
 from forgekit.archives.notes import stated_beside
 from forgekit.archives.records import DECORATION, Page, end_of, labelled
@@ -33,6 +34,18 @@ _NAMES = re.compile(
 _CLAUSES = re.compile(
     rf"(?:(?<=[.;])\s+|,\s+(?:[^\W\d_]{{1,3}}\s+)?)(?={DECORATION.pattern}{ANY_ID}\s+[^\W\d_])"
 )
+_REJECTS = re.compile(
+    r"(?<=\w)[\s*_]+(?:"
+    + "|".join(
+        re.escape(label).removesuffix("e") + (r"(?:e\s+|['\u2019])" if label.endswith("que") else r"\w?\s+")
+        for label, name in JOINING["D"].items()
+        if name == "alternatives"
+    )
+    + ")"
+)
+"""A label that joins an alternative without a colon, behind other words."""
+_CLAUSE_END = re.compile(r"\s*(?:[,;:(]|\.(?:\s|$)|\s[\u2013\u2014-]\s)")
+_MOST_WORDS = 8
 _WORD = re.compile(r"[^\W\d_]{4}")
 _RATED = {"D": "confidence", "T": "priority"}
 _ITEM = re.compile(r"[\s>]*(?:[-*+\u2022](?=\s)|\d{1,3}[.)])?")
@@ -84,6 +97,26 @@ def _remarks(line: str, above: str, by_key: Mapping[str, Claim]) -> Iterator[tup
             name = _field_in(lead, claim.kind) or _field_in(above, claim.kind)
             if name:
                 yield claim, {name: words}
+
+
+def add_rejected(claims: Iterable[Claim]) -> None:
+    """Give each decision without alternatives the one that its words name: `Use tin instead of felt`."""
+    for claim in claims:
+        is_data = claim.family in (Family.MACHINE, Family.YAML)  # their fields are all there
+        if claim.kind == "D" and not is_data and not claim.values.get("alternatives"):
+            found = rejected_in(str(claim.values.get("text", "")))
+            claim.values |= {"alternatives": (found,)} if found else {}
+
+
+def rejected_in(words: str) -> str:
+    """Return what words say is not done, "" where they say nothing of it."""
+    plain = "".join(unicodedata.normalize("NFD", c)[0] for c in words.lower())  # as long as the words
+    match = _REJECTS.search(plain) if len(plain) == len(words) else None
+    if match is None:
+        return ""
+    end = _CLAUSE_END.search(words, match.end())
+    rejected = words[match.end() : end.start() if end else None].strip(' *_`"')
+    return rejected if 0 < len(rejected.split()) <= _MOST_WORDS else ""
 
 
 def _without(text: str, ids: tuple[str, ...]) -> str:

@@ -726,7 +726,7 @@ def _widen(each: Found, line: str, labels: Mapping[str, int]) -> None:
         if words.text == label and not any(span.column > words.column for span in inside):
             sentence = re.split(r"(?<=[.;!?])\s", value, maxsplit=1)[0].rstrip(_OUTER)
             each.words = replace(words, text=f"{label}: {sentence}", column=start)
-        elif words.text != label and between == ":":
+        elif words.text != label and between == ":" and not _written_before(line[: words.column])[0]:
             each.words = replace(words, text=f"{label}: {words.text}", column=start)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from forgekit.archives.read import read_archive
 from forgekit.model.entities import Priority
 
@@ -58,3 +60,17 @@ def test_a_footnote_is_read_where_its_mark_is() -> None:
     decision = read_archive(text).decisions[0]
     assert (decision.text, decision.tier) == ("Tin roof", 0.7)
     assert "Felt rots within five years" in f"{decision.rationale} {decision.context}"
+
+
+@pytest.mark.parametrize(
+    ("words", "rejected"),
+    [
+        ("Use tin instead of felt, it is light", ("felt",)),
+        ("Zwei Türen statt einer", ("einer",)),
+        ("on prend un groupe plutôt qu'un DJ", ("un DJ",)),
+        ("Rather than wait", ()),
+    ],
+)
+def test_words_name_the_alternative_that_they_reject(words: str, rejected: tuple[str, ...]) -> None:
+    (decision,) = read_archive(f"# Archive: SHED_1\n\n## Decisions\n\n- D1: {words}\n").decisions
+    assert (decision.alternatives or ()) == rejected
