@@ -128,6 +128,10 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     return facts
 
 
+_SURE_DATE = 2.5
+"""The least margin of the archive's own day without a label; below it are days that it plans or remembers."""
+
+
 def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page: Page) -> None:
     """Add what the tagger took for facts, where no label gives them; `taken` lines name no parent."""
     lines, own = page.document.lines, page.own
@@ -151,7 +155,8 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page
         is_cell = span.tag == "project" and lines[span.line - 1].lstrip()[:1] == "|"
         if is_cell and span.line in facts.lines:
             continue  # it is behind another label
-        if span.tag == "date" and not is_moment(bare(span.text), day_first=True):
+        is_date = span.margin >= _SURE_DATE and is_moment(bare(span.text), day_first=True)
+        if span.tag == "date" and not is_date:
             continue
         if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
             continue
