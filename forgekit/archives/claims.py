@@ -982,6 +982,8 @@ class _Names:
 
     def titled(self, words: str, claim: Claim) -> list[str]:
         """Return the other records of a claim's kind whose whole texts some words hold."""
+        if not words:
+            return []
         held = _words_alone(match_key(words))
         found = (name for (kind, text), name in self.titles.items() if kind == claim.kind and text in held)
         return [name for name in found if name != claim.local_id]

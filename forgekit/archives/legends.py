@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.archives import states
-from forgekit.archives.claims import parse_decision_status, parse_thread_status, parse_tier
+from forgekit.archives.claims import OWN_FIELDS, parse_decision_status, parse_thread_status, parse_tier
 from forgekit.archives.labels import (
     CONFIDENCE,
     KEYS,
@@ -28,7 +28,7 @@ from forgekit.frozen import frozen
 _LABEL = re.compile(
     r"[\s>#*_+(\u3010-]*(?P<label>[^\W\d_][^:\uff1a=|]{0,30}?)[*_\s]*(?:[:\uff1a][*_\s]*|\u3011?\s*$)"
 )
-_COLUMN = re.compile(r"(?P<before>\s*(?:[-*+]\s+)?)(?P<sign>\S{1,4})\s{2,}(?=\S)")
+_COLUMN = re.compile(r"\s*(?:[-*+]\s+)?(?P<sign>\S{1,4})\s{2,}(?=\S)")
 _ENTRY = re.compile(
     r"\s*(?:[-*+]\s+)?\(?(?P<sign>\[[^\]\s]{0,4}\]|[`\"\u00ab\u201c][^`\"\u00bb\u201d]{1,8}[`\"\u00bb\u201d]"
     r"|[^\W\d_]{1,4}|[^\w\s,;()\[\]]{1,6})(?P<mark>\s*[=\uff1d:\uff1a\u2192\u2013\u2014]\s*|\s+)(?P<meaning>[^\W_].*)"
@@ -37,16 +37,9 @@ _PARTS = re.compile(r"\s+[\u00b7\u2022|/]\s+|\s*[;\uff1b\u3001]\s*|,\s+|\uff0c|\
 _OPEN = {"[", "(", "\u3014", "\u3010", "\uff08", "\u00b7"}
 _QUOTES = '`"\u00ab\u00bb\u201c\u201d'
 _NUMBER = re.compile(r"0?[.,]\d+|\d+ ?%")
+_MOST_SIGNS = 60
 _RULES = re.compile(r"[-=_#|~.:+]+")
-_VALUES = {
-    "rationale",
-    "alternatives",
-    "dependencies",
-    "blocked_by",
-    "superseded_by",
-    "resolution",
-    "revises",
-}
+_VALUES = (*OWN_FIELDS["D"] - {"tier", "confidence"}, "blocked_by", "superseded_by", "resolution")
 """Fields whose value follows a sign."""
 
 
@@ -64,15 +57,16 @@ def write_out(lines: list[str], outside: Sequence[int]) -> None:
     Args:
         outside: the numbers of the lines that nothing quotes.
     """
-    shown = set(outside)
+    shown, found = set(outside), dict[str, _Meaning]()
     for start in outside:
-        paragraph = list(_paragraph(lines, start, shown))
-        found = dict(_signs([lines[number] for number in paragraph]))
-        if len(found) < 2:
-            continue
+        paragraph = list(_paragraph(lines, start, shown)) if len(found) < _MOST_SIGNS else []
+        signs = dict(_signs([lines[number] for number in paragraph]))
+        if len(signs) > 1:
+            found = signs | found
+            for number in paragraph:
+                lines[number] = ""
+    if found:
         pattern = re.compile("|".join(map(_place_of, sorted(found, key=len, reverse=True))))
-        for number in paragraph:
-            lines[number] = ""
         for number in outside:
             lines[number] = _written(lines[number], pattern, found)
 

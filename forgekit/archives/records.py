@@ -117,6 +117,7 @@ class Page:
         understood: how the message of each problem begins that the tagger solved, and the line of its record,
             None if that has an id.
         rows: the heads of the table and the cells of each line that is a row of one, for the tagger.
+        begun: line and id of each record that rules read, in order, for the tagger.
     """
 
     found: ClaimList
@@ -129,6 +130,7 @@ class Page:
     unread: list[int] = field(default_factory=list)
     understood: set[tuple[int | None, str]] = field(default_factory=set)
     rows: dict[int, tuple[Sequence[str], Sequence[str]]] = field(default_factory=dict)
+    begun: list[tuple[int, str]] = field(default_factory=list)
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""

@@ -47,7 +47,6 @@ _REJECTS = re.compile(
 _CLAUSE_END = re.compile(r"\s*(?:[,;:(]|\.(?:\s|$)|\s[\u2013\u2014-]\s)")
 _MOST_WORDS = 8
 _WORD = re.compile(r"[^\W\d_]{4}")
-_RATED = {"D": "confidence", "T": "priority"}
 _ITEM = re.compile(r"[\s>]*(?:[-*+\u2022](?=\s)|\d{1,3}[.)])?")
 _LONGEST = 400  # characters of a line
 _NUMBERED = re.compile(r"O[DT]\d{3}")
@@ -58,13 +57,14 @@ def add_remarks(page: Page) -> None:
     """Add to the records of a page what lines beside them state of them."""
     claims = page.found.claims
     by_key = {key_of(claim.local_id): claim for claim in reversed(claims) if claim.kind in ("D", "T")}
+    lines, sections = page.document.lines, page.document.sections
+    titles, headings = introductions(lines), {section.heading_line: section.title for section in sections}
     begun = {claim.line for claim in by_key.values() if not _NUMBERED.fullmatch(claim.local_id)}
-    lines = page.document.lines
-    titles, headings = introductions(lines), {s.heading_line: s.title for s in page.document.sections}
+    begun |= headings.keys()
     title = ""
     for number, line in enumerate(lines, 1):
         title = headings.get(number, title)
-        if not line.strip() or not page.own[number - 1] or number in begun | headings.keys():
+        if not by_key or not line.strip() or not page.own[number - 1] or number in begun:
             continue
         above = title_of_list(number, titles, lines) or title
         is_used = False

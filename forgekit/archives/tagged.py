@@ -8,7 +8,7 @@ before the tagger's spans.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -154,6 +154,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     tables = (node for node in page.document.nodes if node.kind == "table")
     page.rows.update({row.line: (table.cells, row.cells) for table in tables for row in table.children})
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
+    page.begun = sorted({(claim.line, claim.local_id) for claim in claims})
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
     labels = _label_counts(lines)
@@ -568,9 +569,11 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
 
 def _is_of_another(page: Page, span: Span, claim: Claim) -> bool:
     """Say whether a line was read as a part of another record, above this one or below it."""
-    others = (each.line for each in page.found.claims if each.local_id != claim.local_id)
-    begun = max((line for line in others if line <= span.line), default=0)
-    return span.line in page.taken and (begun > 0 if span.line < claim.line else begun > claim.line)
+    at = bisect_right(page.begun, span.line, key=lambda each: each[0])
+    while at and page.begun[at - 1][1] == claim.local_id:
+        at -= 1
+    begun = page.begun[at - 1][0] if at else 0
+    return span.line in page.taken and begun > (0 if span.line < claim.line else claim.line)
 
 
 def _label_beside(page: Page, span: Span) -> str:
