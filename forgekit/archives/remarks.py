@@ -61,6 +61,7 @@ def add_remarks(page: Page) -> None:
     titles, headings = introductions(lines), {section.heading_line: section.title for section in sections}
     begun = {claim.line for claim in by_key.values() if not _NUMBERED.fullmatch(claim.local_id)}
     begun |= headings.keys()
+    of_claims = {claim.line for claim in claims}
     title = ""
     for number, line in enumerate(lines, 1):
         title = headings.get(number, title)
@@ -70,8 +71,10 @@ def add_remarks(page: Page) -> None:
         is_used = False
         for claim, raw in _remarks(_ITEM.sub("", line[:_LONGEST], count=1).strip(), above, by_key):
             is_used |= _add(claim, raw, number)
-        if is_used:  # what was taken for a record there is none
+        if is_used and number in of_claims:  # what was taken for a record there is none
+            wrong = {repr(str(each.values.get("text", ""))) for each in claims if each.line == number}
             claims[:] = [each for each in claims if each.line != number]
+            page.found.tagged[:] = [name for name in page.found.tagged if name not in wrong]
 
 
 def _remarks(line: str, above: str, by_key: Mapping[str, Claim]) -> Iterator[tuple[Claim, Mapping[str, Any]]]:
