@@ -124,6 +124,7 @@ class _Groups:
         first = {span.line: span.column for span in reversed(self._spans) if span.tag == "id"}
         words = (found.words for found in self.records)
         led = {each.line: each.column for each in words if first.get(each.line, inf) < each.column}
+        begun = {key_of(span.text) for span in self._spans if span.tag == "id" and self._begins(span)}
         for number, span in enumerate(self._spans):
             if span.tag == "id":
                 row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
@@ -131,6 +132,7 @@ class _Groups:
                 options = [option for option in options if not self._is_behind(span, option[1])]
                 sure = _SURE_ID * span.margin
                 more = _BEHIND * (span.line in led and span.column > led[span.line])
+                more += _BEHIND * (key_of(span.text) in begun and not self._begins(span))
                 offers += [(is_place, cost + more - sure, number, found) for cost, found in options]
         by_id: dict[str, Found] = {}
         given: set[int] = set()
@@ -141,19 +143,22 @@ class _Groups:
                 found.fields.append(span)
                 by_id[key] = found
                 given.add(number)
-        begun = {self._spans[number].line for number in given}
+        given_lines = {self._spans[number].line for number in given}
         again: list[_Place] = [
             (number, span.line, by_id[key_of(span.text)])
             for number, span in enumerate(self._spans)
-            if span.tag == "id" and span.line not in begun and key_of(span.text) in by_id
+            if span.tag == "id" and span.line not in given_lines and key_of(span.text) in by_id
         ]
         self._places = sorted([*self._places, *again], key=lambda place: place[0])
 
     def _is_behind(self, span: Span, found: Found) -> bool:
         """Say whether an id begins a line, and lines with words part it from the record before."""
         between = self._lines[found.words.last : span.line - 1]
-        before = self._lines[span.line - 1][: span.column]
-        return any(map(str.strip, between)) and re.search(r"\w", before) is None
+        return any(map(str.strip, between)) and self._begins(span)
+
+    def _begins(self, span: Span) -> bool:
+        """Say whether a span begins its line, behind marks."""
+        return re.search(r"\w", self._lines[span.line - 1][: span.column]) is None
 
     def add_others(self) -> None:
         """Give what follows an id that no record has, at the beginning of a line, to none of the records."""

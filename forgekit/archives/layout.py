@@ -227,8 +227,8 @@ def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: 
         words = replace(words, text=words.text[start - words.column :], column=start)
     if not words.text:
         return list(spans)
-    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     words = replace(words, margin=max(words.margin, _CERTAIN if name else nearest.margin))
+    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     reach = (first if name else -1, max(end, words.column) if name else words.column)
     noted = [
         replace(span, ahead=_CERTAIN)

@@ -193,7 +193,8 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
             lines[table.line - 1 : table.last] = [False] * (table.last - table.line + 1)
     read = sorted([*(c.line for c in page.found.claims), *(u.line for u in page.found.updates)])
     for fence, is_own, heading in _fences(document, spans):
-        is_data = fence.info in _DATA or (fence.info == "" and not read)
+        is_most = 2 * (fence.last_line - fence.first_line) > len(document.lines)
+        is_data = fence.info in _DATA or (fence.info == "" and not read and is_most)
         if is_data and is_own and not (heading and records.is_record(heading)):
             first, last = fence.first_line, fence.last_line
             begun = read[bisect_left(read, first) : bisect_left(read, last)]

@@ -167,7 +167,10 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
     ]
     found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
-    found = _stated([each for each in found if not _is_field(page, each)], page)
+    headed = (each for each in found if each.id and lines[each.words.line - 1][:1] == "#")
+    ids = {key_of(each.id) for each in headed}
+    found = [each for each in found if not _is_field(page, each) and not _is_mention(page, each, ids)]
+    found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
     by_line |= {claim.line: claim for claim in reversed(claims)}
@@ -230,6 +233,7 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     another one on the line of a record with an id, or behind the bold beginning that is a record.
     """
     kept: list[Found] = []
+    texts = _text_labels(records, page)
     title = -1  # where in `kept` the last record with an id is
     is_stated = False
     for each in records:
@@ -240,7 +244,7 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
         elif each.id or title < 0 or not _is_below(page, each, kept[title]):
             title, is_stated = (len(kept), False) if each.id else (title, is_stated)
             kept.append(each)
-        elif not is_stated and field_named(_label_beside(page, each.words), each.kind) == "text":
+        elif not is_stated and _is_text(_label_beside(page, each.words), each.kind, texts):
             for one in kept[title + 1 :]:
                 _add_note(kept[title], one)
             del kept[title + 1 :]
@@ -255,6 +259,20 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     return kept
 
 
+def _text_labels(records: Sequence[Found], page: Page) -> set[str]:
+    """Return the labels that two titles with an id or more have below them, before words like a record's."""
+    lines, begun = page.document.lines, {each.words.line for each in records if each.id}
+    counts: Counter[str] = Counter()
+    for each in (each for each in records if not each.id):
+        above = next((n for n in range(each.words.line - 1, 0, -1) if lines[n - 1].strip()), 0)
+        counts[_label_beside(page, each.words).casefold()] += above in begun
+    return {label for label, count in counts.items() if label and count > 1}
+
+
+def _is_text(label: str, kind: str, texts: Collection[str]) -> bool:
+    return field_named(label, kind) == "text" or label.casefold() in texts
+
+
 def _is_led(lines: Sequence[str], words: Span, other: Span) -> bool:
     """Say whether words stand in the bold beginning of a line, and other words of it behind that."""
     lead = _LEAD.match(lines[words.line - 1])
@@ -264,6 +282,17 @@ def _is_led(lines: Sequence[str], words: Span, other: Span) -> bool:
 def _is_field(page: Page, each: Found) -> bool:
     """Say whether what looks like a record is a field of another one, by its label."""
     return not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
+
+
+def _is_mention(page: Page, each: Found, ids: set[str]) -> bool:
+    """Say whether words only mention records, by ids of headings in a bracket: `retries moved (K1)`."""
+    words, line = each.words, page.document.lines[each.words.last - 1]
+    note = _NOTE.match(line[words.column + len(words.text) :].lstrip(" *_"))
+    if note is None or each.id or words.line != words.last:
+        return False
+    named = references(note[1])
+    rest = re.sub("|".join(map(re.escape, named)), "", note[1]) if named else note[1]
+    return bool(named) and ids.issuperset(map(key_of, named)) and re.search(r"[^\W\d_]{4}", rest) is None
 
 
 def _add_note(record: Found, other: Found) -> None:

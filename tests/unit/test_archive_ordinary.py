@@ -90,3 +90,41 @@ def test_an_answer_behind_a_question_is_its_resolution() -> None:
     text = "# Archive: SHED_1\n\n## Resolved\n\n- T1: Ask the insurer? → Yes, done on 2 April, 310 a year.\n"
     (thread,) = read_archive(text).threads
     assert (thread.status, thread.resolution) == (RESOLVED, "Yes, done on 2 April, 310 a year.")
+
+
+TITLED = """# Handover: retries
+
+archive id: PR-2025-17
+
+In one breath: retries moved to the queue worker (K1), the back-off is exponential (K3).
+
+## K1 - Retries move out of the handler
+Settled on: retries run in the queue worker, never in the request handler
+Grounds: handlers timed out at 30 s during the outage
+Trust: 0.9
+
+## K2 - Fixed back-off
+Settled on: wait ten seconds between attempts
+Grounds: simplest thing that could work
+Trust: 0.4
+
+## K3 - Growing back-off
+Settled on: exponential back-off with jitter, capped at fifteen minutes
+Grounds: the fixed wait hammered the bank
+Trust: 0.8
+"""
+
+
+def test_a_label_below_titles_with_ids_has_the_words_and_mentions_are_no_records() -> None:
+    found = read_archive(TITLED).decisions
+    assert [(decision.local_id, decision.text[:12]) for decision in found] == [
+        ("K1", "retries run "),
+        ("K2", "wait ten sec"),
+        ("K3", "exponential "),
+    ]
+    assert [decision.tier for decision in found] == [0.9, 0.4, 0.8]
+
+
+def test_a_template_in_a_fence_is_no_record_where_all_ids_are_unknown() -> None:
+    template = "## Template\n\n```\n## K9 - Title\nSettled on: one sentence\nTrust: 0.5\n```\n"
+    assert read_archive(f"{TITLED}\n{template}").decisions == read_archive(TITLED).decisions
