@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Generic
 
 from forgekit.archives import claims as claim_rules
@@ -151,11 +152,9 @@ def _kind_in(local_id: str, series: Mapping[str, str]) -> str:
     return found if found in ("D", "T") else ""
 
 
-def _goes_on(local_id: str, own: Iterable[str]) -> bool:
-    """Say whether an id goes on a series of an archive's own; ids of its parents are lower."""
-    place = series_of(local_id)
-    others = filter(None, map(series_of, own))
-    return place is not None and any(name == place[0] and number < place[1] for name, number in others)
+def _lowest_in(ids: Iterable[str]) -> Mapping[str, int]:
+    """Return the lowest number of each series of ids; of an archive's own, those of its parents are lower."""
+    return dict(sorted(filter(None, map(series_of, ids)), reverse=True))
 
 
 def _record_of(update: Update, kind: str) -> Record | None:
@@ -428,9 +427,10 @@ class _Fold:
     def updated(self, archive: Archive, text: ArchiveText, lineage: Sequence[LocalIds]) -> Iterator[Record]:
         """Yield a record for each line that states what became of one of a parent's."""
         own = {key_of(record.local_id) for some in (text.decisions, text.threads) for record in some}
-        series = _series_in(text) if text.updates else {}
+        series, lowest = (_series_in(text), _lowest_in(own)) if text.updates else ({}, {})
         for update in text.updates:
             name, key = update.local_id, key_of(update.local_id)
+            place = series_of(name) or ("", 0)
             held = _held(lineage, name) or self.decisions.named(name) or self.threads.named(name)
             if key not in own and held:
                 own.add(key)
@@ -439,7 +439,7 @@ class _Fold:
                     self.own[archive.id][name] = held
                 else:
                     yield record
-            elif key not in own and (archive.id not in self.waiting or _goes_on(name, own)):
+            elif key not in own and (archive.id not in self.waiting or place[1] > lowest.get(place[0], inf)):
                 own.add(key)
                 if made := _record_of(update, _kind_in(name, series) or self.kind_of_series(name, lineage)):
                     yield made
@@ -736,9 +736,9 @@ class _Fold:
             made = map(self.own[archive.id].get, self.revising.get(record.local_id, ()))
             successor = next((each for each in made if each not in {None, me}), None)
         status, revises = record.status or DecisionStatus.ACTIVE, record.revises
-        if successor is not None and status is DecisionStatus.INVALIDATED and not record.superseded_by:
-            status = DecisionStatus.SUPERSEDED  # another record says that it replaces this one
-        if successor is not None and status is DecisionStatus.ACTIVE:
+        # What is withdrawn is superseded only where the other record says that it replaces this one.
+        is_withdrawn = status is DecisionStatus.INVALIDATED and not record.superseded_by
+        if successor is not None and (status is DecisionStatus.ACTIVE or is_withdrawn):
             status = DecisionStatus.SUPERSEDED
         if status is DecisionStatus.REVISED and self.is_new_version(record, inherited, me):
             status, revises = DecisionStatus.ACTIVE, (*revises, record.local_id)

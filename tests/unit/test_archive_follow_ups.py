@@ -225,3 +225,20 @@ def test_a_decimal_comma_parts_no_list() -> None:
         "## Decisions\n- D1: It is free\n  - Rejected: pay 3,99 once, subscription\n"
     ).decisions
     assert record.alternatives == ("pay 3,99 once", "subscription")
+
+
+def test_ids_that_go_on_an_own_list_are_records_while_the_parent_is_not_filed() -> None:
+    text = f"{HEAD}## Open\n\n- **F5** Who pays for the printing of the leaflets?\n"
+    behind = Update(local_id="F6", line=10, text="Wording of the house rules; waits for F5")
+    before = Update(local_id="F2", line=11, text="Safety of the new server; waits for F5")
+    read = replace(read_archive(text), updates=(before, behind))
+    found = fold([(identify(text, read, ImportOptions(), "Ledger"), read)])
+    titles = {entity.title for entity in found.entities.values() if isinstance(entity, Thread)}
+    assert titles == {"Who pays for the printing of the leaflets?", "Wording of the house rules"}
+
+
+def test_what_is_withdrawn_and_replaced_by_another_record_is_superseded() -> None:
+    old = decision("E1", "Dogs may come on a lead", status=DecisionStatus.INVALIDATED)
+    child = archive("ONE", "2026-03-04", old, decision("E2", "Dogs stay outside", revises=("E1",)))
+    found = the_decision(fold([child]), child, "E1")
+    assert found.status is DecisionStatus.SUPERSEDED
