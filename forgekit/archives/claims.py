@@ -526,7 +526,6 @@ def _take_new_words(claim: Claim, state: str) -> None:
             values |= {"text": new, "status": DecisionStatus.ACTIVE, "reworded": True}
 
 
-_WHEN_WORDS = 4
 _STATED = re.compile(
     r"[\W_]*(?P<state>[^\W\d_][^:\u2013\u2014-]{2,24}?)\s*(?::|\s[\u2013\u2014-])\s+(?P<text>\S.*)"
 )
@@ -790,6 +789,10 @@ def _awaited(text: str) -> str:
         return ""
     words = rest.strip(" .:,;()\uff08\uff09\u2013\u2014-")
     return one_line(_awaited(words) or words)
+
+
+_WHEN_WORDS = 4
+"""The most words of when a thread ended."""
 
 
 def _behind_status(text: str) -> str:

@@ -301,9 +301,10 @@ def _label_answers(lines: list[str]) -> None:
 
 def _place_footnotes(lines: list[str]) -> None:
     """Write each footnote where its mark is, behind what it is about, if it has one mark."""
-    notes = {match["mark"]: number for number in _outside(lines) if (match := _FOOTNOTE.match(lines[number]))}
+    outside = _outside(lines)
+    notes = {match["mark"]: number for number in outside if (match := _FOOTNOTE.match(lines[number]))}
     places = defaultdict(list)
-    for number in _outside(lines) if notes else ():
+    for number in outside if notes else ():
         for match in _FOOTMARK.finditer(lines[number]):
             if notes.get(match["mark"], number) != number:
                 places[match["mark"]].append(number)

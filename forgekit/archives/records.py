@@ -256,8 +256,7 @@ class Reader:
             start.title, start.tail = _cut_tail(start.title, kind)
         elif gap := _GAP.search(start.title):
             head, tail = start.title[: gap.start()], start.title[gap.end() :]
-            left, fields = beside(tail, kind)
-            start.title, start.tail = (head, tail) if fields and not left else (start.title, "")
+            start.title, start.tail = (head, tail) if _are_fields(tail, kind) else (start.title, "")
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
         start.title = f"{kept} {'~~' if '~~' in marks else ''}{start.title}".strip()
         start.alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
@@ -627,8 +626,13 @@ def _cut_tail(title: str, kind: str) -> tuple[str, str]:
     head, _, tail = title.partition("**")
     if (note := _NOTE_FIRST.match(tail)) and fields_of_note(note[1], kind) and "~~" not in title:
         return head, f"{tail[note.end() :]} {note.group().strip()}"
-    left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
-    return (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
+    return (head, tail) if _are_fields(tail, kind) and "~~" not in title else (head + tail, "")
+
+
+def _are_fields(text: str, kind: str) -> bool:
+    """Say whether a text is fields of a record and nothing else."""
+    left, fields = beside(text, kind)
+    return bool(fields) and not left
 
 
 def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tuple[str, dict[str, Any]]:

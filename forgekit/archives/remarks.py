@@ -1,7 +1,7 @@
-"""What other lines of an archive state of its own records, which they name by id.
+"""Fields that stand in other lines than their records', which those name by id, or in a decision's words.
 
-`D2 rests on D1`, `For L-1: a demonstration` below `Options we turned down`, `Very sure: D1, D2`. In: a page
-whose records were read. Each field is given to the record unless it has one.
+`D2 rests on D1`, `For L-1: a demonstration` below `Options we turned down`, `Very sure: D1, D2`; `Use tin
+instead of felt`. In: a page whose records were read. Each field is given to the record unless it has one.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ def add_rejected(claims: Iterable[Claim]) -> None:
     for claim in claims:
         is_data = claim.family in (Family.MACHINE, Family.YAML)  # their fields are all there
         if claim.kind == "D" and not is_data and not claim.values.get("alternatives"):
-            found = rejected_in(str(claim.values.get("text", "")))
+            found = _rejected_in(str(claim.values.get("text", "")))
             claim.values |= {"alternatives": (found,)} if found else {}
 
 
-def rejected_in(words: str) -> str:
+def _rejected_in(words: str) -> str:
     """Return what words say is not done, "" where they say nothing of it."""
     plain = "".join(unicodedata.normalize("NFD", c)[0] for c in words.lower())  # as long as the words
     match = _REJECTS.search(plain) if len(plain) == len(words) else None

@@ -110,7 +110,7 @@ class VectorIndex:
         """
         import numpy as np
 
-        matrix = self.vectors(np.arange(len(self.keys))) if self.matrix is None else self.matrix
+        matrix = self._whole()
         added, places = self.added or (made[:0], np.arange(len(matrix)))
         places = np.where(rows < 0, len(matrix) + len(added) - 1 + np.cumsum(rows < 0), places[rows])
         both = np.concatenate([added, made]), places
@@ -120,10 +120,16 @@ class VectorIndex:
         """Return the dot products of all rows with a vector, or with each of some, [len(keys), ...]."""
         import numpy as np
 
-        matrix = self.vectors(np.arange(len(self.keys))) if self.matrix is None else self.matrix
+        matrix = self._whole()
         if self.added is None:
             return matrix @ vectors.T
         return np.concatenate([matrix @ vectors.T, self.added[0] @ vectors.T])[self.added[1]]
+
+    def _whole(self) -> Floats:
+        """Return the matrix, made of the FAISS index where there is none."""
+        import numpy as np
+
+        return self.vectors(np.arange(len(self.keys))) if self.matrix is None else self.matrix
 
     def _nearest(self, vector: Floats, count: int, rows: Rows | None) -> Rows:
         """Return the rows that are probably nearest, in no order."""
