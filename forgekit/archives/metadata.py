@@ -54,8 +54,9 @@ _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
 _CODE = re.compile(
     r"[^\s,;:=()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u2190-\u21ff\u3000-\u9fff\uff00-\uff5e]+"
 )
-_COUNTED = re.compile(r"(?:\d{1,4}|(?<=[-_./#])(?:[IVX]{1,4}|[A-Za-z]))$")
-_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_COUNTED = re.compile(r"(?:\d{1,4}|(?<=[-_./#])(?:(?=[IVX])X{0,3}(?:I[VX]|V?I{0,3})|[A-Za-z]))$")
+_ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
+_ROMAN = tuple(f"{'X' * tens}{ones}" for tens in range(4) for ones in _ONES)
 _NEAR, _PAIR = 3, 2
 _OTHER_TAG = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
@@ -191,7 +192,7 @@ def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
 
 
 def _count(text: str) -> int:
-    """Return what a number, a Roman number up to ten or a letter counts."""
+    """Return what a number, a Roman number below forty or a letter counts."""
     return int(text) if text.isdigit() else _ROMAN.index(text) if text in _ROMAN else ord(text.casefold())
 
 

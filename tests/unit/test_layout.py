@@ -54,6 +54,7 @@ def test_a_list_of_which_few_lines_are_records_gives_no_more() -> None:
     [
         ("this is PHC/26/03 | prev PHC/26/02", "PHC/26/03", ("PHC/26/02",)),
         ("treaty SHED-III, the one before it SHED-II", "SHED-III", ("SHED-II",)),
+        ("filed as BOAT_SHED_XIV; before it BOAT_SHED_XIII", "BOAT_SHED_XIV", ("BOAT_SHED_XIII",)),
     ],
 )
 def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
@@ -63,7 +64,9 @@ def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
     assert (read.tag, read.inherits_from) == (tag, parents)
 
 
-@pytest.mark.parametrize("names", ["with SHED-1 | SHED-3", "with SHED-1 | SHED-2 | SHED-3"])
+@pytest.mark.parametrize(
+    "names", ["with SHED-1 | SHED-3", "with SHED-1 | SHED-2 | SHED-3", "SHED-IIX | SHED-VX"]
+)
 def test_names_that_count_otherwise_are_no_tag_and_parent(names: str) -> None:
     assert not list(_successive({1: f"Boat shed, {names}", 3: "We keep the roof."}))
 
