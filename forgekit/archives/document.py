@@ -190,6 +190,8 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)
+    if plain := _unindented(lines, builder.indented):
+        lines, builder = plain, _Builder(plain)
     nodes = tuple(walk(builder.root))
     return Document(
         lines=tuple(lines),
@@ -198,7 +200,7 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
         sections=_sections(builder.headings, len(lines)),
         fences=tuple(builder.fences),
         comments=tuple(builder.comments),
-        quoted=tuple(builder.quoted),
+        quoted=(*builder.quoted, *builder.indented),
         truncated=builder.truncated or _cut_row(lines, nodes),
         problems=(*problems, *builder.problems),
     )
@@ -271,6 +273,18 @@ def _labelled_definition(line: str) -> re.Match[str] | None:
 def _is_field(line: str) -> bool:
     label = _SPEAKER.match(line.lstrip(" >"))
     return label is not None and any(field_named(label[1], kind) in _RECORD_FIELDS for kind in "DT")
+
+
+def _unindented(lines: Sequence[str], code: Sequence[tuple[int, int]]) -> list[str]:
+    """Return lines without the indent of their code if that is most of them: there it is layout."""
+    numbers = [n for first, last in code for n in range(first - 1, last) if lines[n].strip()]
+    if 2 * len(numbers) <= sum(map(bool, map(str.strip, lines))):
+        return []
+    indent = min(len(lines[n]) - len(lines[n].lstrip()) for n in numbers)
+    found = list(lines)
+    for number in numbers:
+        found[number] = lines[number][indent:]
+    return found
 
 
 def _open_callouts(lines: list[str]) -> None:
@@ -394,6 +408,8 @@ class _Markup:
         first = next(iter(pairs), "")
         key = "id" if "id" in pairs or not _COUNTED.fullmatch(pairs.get(first, "")) else first
         local_id, name = pairs.pop(key, ""), match["name"].replace("_", " ")
+        if kind_of(local_id) == "A" and any(names_kind(name, kind) for kind in "DT"):
+            local_id = f"{name} {local_id}"  # alone it would be an artifact's
         notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
         noted, value = f" ({notes})" if notes else "", html.unescape(match["value"]).strip()
         if value or match["shut"]:
@@ -513,6 +529,7 @@ class _Builder:
         self.fences: list[Fence] = []
         self.comments: list[tuple[int, int]] = []
         self.quoted: list[tuple[int, int]] = []
+        self.indented: list[tuple[int, int]] = []
         self.problems: list[Problem] = []
         self.truncated = ""
         self._stack = [self.root]
@@ -607,7 +624,7 @@ class _Builder:
         elif token.type in ("table_open", "hr"):
             self._add(Node("rule" if token.type == "hr" else "table", first, last))
         elif token.type == "code_block":
-            self.quoted.append((first, last))
+            self.indented.append((first, last))
             self._add(Node("code", first, last, "\n".join(self.lines[first - 1 : last])))
         elif token.type == "html_block" and self.lines[first - 1].lstrip()[:4] == "<!--":
             self.comments.append((first, last))

@@ -37,6 +37,7 @@ _GAP, _FARTHEST = 0.4, 12
 _LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
 _OTHER_KIND, _SURE_ID, _BEHIND = 6.0, 0.6, 3.0
 _LOOK_ACROSS = 40
+_FEW = 0.5
 
 
 @dataclass(slots=True)
@@ -217,14 +218,15 @@ class _Groups:
 
 
 def _give_series_one_kind(records: Sequence[Found]) -> None:
-    """Give records whose ids differ in the last number alone the kind that is likeliest for all of them."""
+    """Give records whose ids differ in the last number alone one kind, if few of them seem to be another."""
     margins: dict[tuple[str, str], float] = defaultdict(float)
     for each in records:
         margins[_series_of(each), each.kind] += each.words.margin
     for each in records:
         if series := _series_of(each):
             kind = max("DT", key=lambda one: margins[series, one])
-            each.words = replace(each.words, tag=kind)
+            if margins[series, each.kind] <= _FEW * margins[series, kind]:
+                each.words = replace(each.words, tag=kind)
 
 
 def _series_of(record: Found) -> str:

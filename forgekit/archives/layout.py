@@ -19,7 +19,7 @@ from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
-    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s+\[\w+\])"
+    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s+(?:\[\w+\]|\())"
     r"(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
     r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
@@ -32,6 +32,8 @@ _COUNTED = re.compile(
 _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
 _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
 """The rest of a bracket that opens with the id of a record."""
+_NOTED = re.compile(r"[\s*_]*[(\[][^()\[\]]{1,120}[)\]][*_]*[:\uff1a]")
+"""A bracket between an id and the words of its record."""
 _LONGEST, _FEWEST, _HEAD_LIMIT, _REACH = 14, 3, 120, 60
 _LEAST = 4  # characters of a record's words
 _PARTS = re.compile(
@@ -218,8 +220,10 @@ def _together(lines: Sequence[str], line: int, span: Span, heads: Collection[int
 def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: str) -> list[Span]:
     """Return the spans of a line that begins with an id of a series, or with none as an item of a list."""
     line, first, end = place
-    start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
     words = next((span for span in spans if span.tag in ("D", "T")), None)
+    noted = _NOTED.match(text, end) if words is None else None
+    end = noted.end() if noted else end
+    start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
     if words is None or words.column + len(words.text) <= start:
         behind = [span.column for span in spans if span.column >= start + _LEAST and span.tag != "id"]
         words = replace(nearest, text=text[start : min(behind, default=None)], line=line, last=line, value="")
@@ -231,7 +235,7 @@ def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: 
     words = replace(words, margin=max(words.margin, _CERTAIN if name else nearest.margin))
     identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     reach = (first if name else -1, max(end, words.column) if name else words.column)
-    noted = [
+    before = [
         replace(span, ahead=_CERTAIN)
         for span in spans
         if reach[0] < span.column < reach[1] and span.tag not in ("id", "D", "T")
@@ -240,4 +244,4 @@ def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: 
         span for span in spans if span.column > words.column or (span.tag == "state" and span.column < first)
     ]
     begun = [identity, words] if name else [words]
-    return sorted([*begun, *noted, *others], key=lambda span: span.column)
+    return sorted([*begun, *before, *others], key=lambda span: span.column)

@@ -517,3 +517,34 @@ def test_an_answer_has_the_number_of_its_question() -> None:
         ("Q2", ThreadStatus.OPEN, "Not decided yet"),
         ("Q3", ThreadStatus.RESOLVED, "Ruth."),
     ]
+
+
+def test_an_element_that_names_a_decision_holds_no_artifact() -> None:
+    read = read_archive(
+        '<log name="OIL-2">\n<acuerdo id="A1" firmeza="alta">\n  <dice>Picking begins in October</dice>\n'
+        "  <motivo>it pays better</motivo>\n</acuerdo>\n"
+        '<acuerdo id="A2" firmeza="media">\n  <dice>We buy a mixer of 300 litres</dice>\n'
+        "  <motivo>the large one is never full</motivo>\n</acuerdo>\n</log>\n"
+    )
+    assert [(d.local_id, d.rationale) for d in read.decisions] == [
+        ("A1", "it pays better"),
+        ("A2", "the large one is never full"),
+    ]
+    assert read.artifacts == ()
+
+
+def test_the_indent_of_a_whole_text_is_no_code() -> None:
+    read = read_archive(
+        "WHERE WE ARE\n\nDecisions\n\n"
+        "    D1: The show runs on weekdays only\n    D2: The report is read live\n    D3: No adverts\n"
+    )
+    assert [(d.local_id, d.text) for d in read.decisions] == [
+        ("D1", "The show runs on weekdays only"),
+        ("D2", "The report is read live"),
+        ("D3", "No adverts"),
+    ]
+
+
+def test_indented_code_in_an_archive_holds_no_record() -> None:
+    read = read_archive("## Decisions\n\nD1: Use rows\n\nSo we write:\n\n    D2: Use columns\n")
+    assert [d.local_id for d in read.decisions] == ["D1"]

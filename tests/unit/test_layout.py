@@ -83,3 +83,10 @@ def test_a_heading_that_is_an_id_alone_names_the_record_below_it() -> None:
     for found, of in ((named, spans), ([(3, "D", "rail of steel")], spans[:1])):
         read = with_headings(of, lines, [True] * len(lines))
         assert [(span.line, span.tag, span.text) for span in read] == found
+
+
+def test_a_bracket_behind_an_id_of_a_series_is_not_the_record() -> None:
+    lines = ["- C1 (open): Who drives?", "- C2 (stuck, by: the bill): Three phases", "- C3 (open): The tin"]
+    spans = [Span("T", "", "Who drives?", 1, 1, 0.0, 3.0, 12), Span("T", "", "The tin", 3, 3, 0.0, 3.0, 12)]
+    found = [(s.line, s.tag, s.text) for s in with_series(spans, lines, [True] * 3)]
+    assert (2, "T", "Three phases") in found

@@ -111,6 +111,16 @@ def test_records_of_one_series_have_one_kind() -> None:
     assert "".join(each.kind for each in found) == "DTTTD"
 
 
+def test_one_series_may_number_decisions_and_threads() -> None:
+    spans = [
+        each
+        for line, kind in enumerate("DDDTT", 1)
+        for each in (span("id", f"ar-{line}", line, forward=True), span(kind, f"Words {line}", line))
+    ]
+    found, _ = grouped(spans, [f"- ar-{line}: Words" for line in range(1, 6)], {})
+    assert "".join(each.kind for each in found) == "DDDTT"
+
+
 def test_what_stands_in_a_row_goes_with_its_record() -> None:
     spans = [span("why", "small", 4), span("D", "Rows", 4), span("tier", "0.9", 4), span("D", "Columns", 5)]
     found, _ = grouped(spans, ["", "", "", *["| small | Rows | 0.9 |"] * 2], {4: 1, 5: 1})
