@@ -87,6 +87,8 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _SHARE = re.compile(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%")
+_RATING = re.compile(rf"\d{{1,3}}\s?/\s?(?:5|10|100)|{ONLY_STARS.pattern}")
+"""What rates a decision: `4/5`, stars."""
 _CHANGE = re.compile(r"(?P<was>[^\u2192>]+?)\s*(?:->|=>|\u2192)\s*(?P<now>[^\u2192>]+)")
 """`medium -> high`: what a field was, and what it is."""
 _ARROW_TO = re.compile(r"(?:->|=>|\u2192)\s*[*_`]*")
@@ -412,7 +414,7 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
         value, rest = leading(part, CONFIDENCE)
         if value is not None and (not rest.strip() or field_named(rest, "D") == "confidence"):
             return {"confidence": part}
-    if _SHARE.fullmatch(part) or (kind == "D" and ONLY_STARS.fullmatch(part)):
+    if _SHARE.fullmatch(part) or (kind == "D" and _RATING.fullmatch(part)):
         return {"tier": part}
     if len(words) > 4:
         return {}

@@ -301,7 +301,8 @@ class Reader:
             below = any(self._known(each, kind) for each in node.children[:8])
             return bool(not weak or sep or listed or below or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
-        strong = strong or bool(boxed and match["notes"] and split_note(match["notes"], kind)[1])
+        is_noted = match["notes"] and (boxed or sep == ".")  # `D1 (0.8, active). Words`
+        strong = strong or bool(is_noted and split_note(match["notes"], kind)[1])
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, end_of(DECORATION, text, 0))

@@ -548,3 +548,14 @@ def test_the_indent_of_a_whole_text_is_no_code() -> None:
 def test_indented_code_in_an_archive_holds_no_record() -> None:
     read = read_archive("## Decisions\n\nD1: Use rows\n\nSo we write:\n\n    D2: Use columns\n")
     assert [d.local_id for d in read.decisions] == ["D1"]
+
+
+def test_a_bracket_behind_an_id_rates_the_sentence_that_follows() -> None:
+    read = read_archive(
+        "# Export\n\nDecision 1 (4/5, active). One file per office. Reasoning: offices refuse others.\n\n"
+        "Decision 2 (9/10, replaced by Decision 1). One file for all.\n"
+    )
+    assert [(d.local_id, d.text, d.tier, d.rationale, d.superseded_by) for d in read.decisions] == [
+        ("Decision 1", "One file per office", 0.8, "offices refuse others.", None),
+        ("Decision 2", "One file for all.", 0.9, "", "Decision 1"),
+    ]
