@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice, pairwise, takewhile
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
@@ -237,7 +237,7 @@ def _unquote(lines: list[str], *, lists: bool) -> None:
         _states_facts(lines[n], lists=lists) for n in quoted if lines[n].strip("> ")
     ):
         quoted = []
-    _list_quoted_fields(lines, starts[:-1])
+    _list_quoted_fields(lines)
     for start, end in pairwise(starts if lists else ()):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
         title = lines[start].strip("# ")
@@ -255,11 +255,12 @@ def _states_facts(line: str, *, lists: bool) -> bool:
     return _STATES_FACTS.match(line) is not None and (lists or not begins)
 
 
-def _list_quoted_fields(lines: list[str], headings: Iterable[int]) -> None:
-    """Write the fields of a record that are quoted behind its heading as a list."""
-    for start in headings:
-        below = list(takewhile(lambda n: lines[n].lstrip()[:1] == ">", range(start + 1, len(lines))))
-        if all(_is_field(lines[n]) for n in below):
+def _list_quoted_fields(lines: list[str]) -> None:
+    """Write fields that are quoted right below a line, such as a record's heading, as a list."""
+    outside = (n for n, line in enumerate(lines) if line.lstrip()[:1] != ">")
+    for start, end in pairwise([*outside, len(lines)]):
+        below = range(start + 1, end)
+        if lines[start].strip() and all(_is_field(lines[n]) for n in below):
             for number in below:
                 lines[number] = _QUOTE.sub("- ", lines[number], count=1)
 

@@ -391,9 +391,14 @@ def names_place(title: str) -> bool:
     return title_words(title) in _PLACES
 
 
+_CODED = ("tier", "confidence", "priority", "status")
+
+
 def names_legend(label: str) -> bool:
-    """Say whether a label announces the legend of an archive."""
-    return fold(label) in _LEGENDS
+    """Say whether a label announces the legend of an archive, or of a field: `tier legend`."""
+    name, _, last = fold(label).rpartition(" ")
+    of_field = last in _LEGENDS and any(field_named(name, kind) in _CODED for kind in "DT")
+    return fold(label) in _LEGENDS or of_field
 
 
 _BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": Words({**_MORE_FACTS, **_FACTS})}

@@ -11,7 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.archives import states
-from forgekit.archives.claims import OWN_FIELDS, parse_decision_status, parse_thread_status, parse_tier
+from forgekit.archives.claims import (
+    BEGINNING,
+    BEGINS_WITH_ID,
+    OWN_FIELDS,
+    parse_decision_status,
+    parse_thread_status,
+    parse_tier,
+)
 from forgekit.archives.labels import (
     CONFIDENCE,
     KEYS,
@@ -31,7 +38,7 @@ _LABEL = re.compile(
 _COLUMN = re.compile(r"\s*(?:[-*+]\s+)?(?P<sign>\S{1,4})\s{2,}(?=\S)")
 _ENTRY = re.compile(
     r"\s*(?:[-*+]\s+)?\(?(?P<sign>\[[^\]\s]{0,4}\]|[`\"\u00ab\u201c][^`\"\u00bb\u201d]{1,8}[`\"\u00bb\u201d]"
-    r"|[^\W\d_]{1,4}|[^\w\s,;()\[\]]{1,6})(?P<mark>\s*[=\uff1d:\uff1a\u2192\u2013\u2014]\s*|\s+)(?P<meaning>[^\W_].*)"
+    r"|[^\W\d_]{1,3}\d{1,2}|[^\W\d_]{1,4}|[^\w\s,;()\[\]]{1,6})(?P<mark>\s*[=\uff1d:\uff1a\u2192\u2013\u2014]\s*|\s+)(?P<meaning>[^\W_].*)"
 )
 _PARTS = re.compile(r"\s+[\u00b7\u2022|/]\s+|\s*[;\uff1b\u3001]\s*|,\s+|\uff0c|\s{2,}")
 _OPEN = {"[", "(", "\u3014", "\u3010", "\uff08", "\u00b7"}
@@ -65,6 +72,9 @@ def write_out(lines: list[str], outside: Sequence[int]) -> None:
             found = signs | found
             for number in paragraph:
                 lines[number] = ""
+    begun = (BEGINS_WITH_ID.match(lines[number][:BEGINNING]) for number in outside)
+    for local_id in {match[1] for match in begun if match} & found.keys():
+        del found[local_id]
     if found:
         pattern = re.compile("|".join(map(_place_of, sorted(found, key=len, reverse=True))))
         for number in outside:

@@ -401,7 +401,7 @@ class Reader:
         self._gather(body, kind, entries, rest)
         is_titled = any(field_named(label, kind) == "text" for label, _ in entries)
         if not bare(text) and rest and not is_titled:
-            text = rest.pop(0)
+            text = rest.pop(0).strip("~")
         if bare(text):
             entries.append((TEXT_NAMES[kind], bare(text) if text.startswith("`") else text.strip("* ")))
         self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
@@ -423,6 +423,10 @@ class Reader:
     def _title_lines(self, start: _Start, node: Node, body: list[Node]) -> tuple[list[str], list[Node]]:
         """Return the lines on which a title goes on, and what is behind them."""
         lines: list[str] = []
+        follows = body and body[0].kind == "line" and body[0].line == node.line + 1
+        if follows and not start.tail and _are_fields(start.title, start.kind):  # `**D1** · 0.9 · active`
+            start.title, start.tail = "", start.title
+            return lines, body
         while body and node.kind != "heading" and not start.alone and start.title:
             first, text = body[0], body[0].text
             goes_on = first.kind == "line" and first.level == 1 and first.line == node.line + len(lines) + 1
