@@ -72,11 +72,26 @@ def _values(rows: Mapping[str, str], value: Callable[[str], T]) -> Words[T]:
     return Words({fold(word): value(name) for name, words in rows.items() for word in _split(words)})
 
 
-_FIELDS = {kind: {**_TABLE["fields"]["all"], **_TABLE["fields"][kind]} for kind in "DTA"}
-KEYS: Mapping[str, Words[str]] = {
-    kind: _values({name: words.replace("+", "") for name, words in reversed(rows.items())}, str)
-    for kind, rows in _FIELDS.items()
-}
+def _with_more(rows: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    return {name: f"{words} | {more[name]}" if name in more else words for name, words in rows.items()}
+
+
+def _fields(more: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the rows of each kind, with the words of `more`."""
+    table = {name: _with_more(rows, more.get(name, {})) for name, rows in _TABLE["fields"].items()}
+    return {kind: {**table["all"], **table[kind]} for kind in "DTA"}
+
+
+def _keys(fields: Mapping[str, dict[str, str]]) -> dict[str, Words[str]]:
+    return {
+        kind: _values({name: words.replace("+", "") for name, words in reversed(rows.items())}, str)
+        for kind, rows in fields.items()
+    }
+
+
+_MORE = _TABLE["more"]
+_FIELDS = _fields(_MORE["fields"])
+KEYS: Mapping[str, Words[str]] = _keys(_FIELDS)
 """For each kind (D, T, A), folded label to the field that it names."""
 ORDER = {kind: {key: n for n, key in enumerate(keys)} for kind, keys in KEYS.items()}
 JOINING: Mapping[str, Mapping[str, str]] = {
@@ -92,15 +107,15 @@ OPENING = {
 }
 """For each kind, the words that labels begin with; those of facts under ""."""
 STATES: Mapping[str, Words[Enum]] = {
-    "T": _values(_TABLE["states"]["T"], ThreadStatus),
-    "D": _values(_TABLE["states"]["D"], DecisionStatus),
+    "T": _values(_with_more(_TABLE["states"]["T"], _MORE["states"]["T"]), ThreadStatus),
+    "D": _values(_with_more(_TABLE["states"]["D"], _MORE["states"]["D"]), DecisionStatus),
 }
 MARKS = {mark: ThreadStatus(name) for name, marks in _TABLE["marks"].items() for mark in marks}
 """Marks before or behind a record, or alone in a cell of states."""
-_PRIORITIES = _values(_TABLE["priorities"], Priority)
+_PRIORITIES = _values(_with_more(_TABLE["priorities"], _MORE["priorities"]), Priority)
 _COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() for mark in marks}
 BANDS = _values(_TABLE["bands"], float)
-CONFIDENCE = _values(_TABLE["confidence"], float)
+CONFIDENCE = _values(_with_more(_TABLE["confidence"], _MORE["confidence"]), float)
 MODES = _values(_TABLE["modes"], str)
 _CHANGES = _values(_TABLE["changes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
@@ -116,15 +131,17 @@ def change_named(label: str) -> str:
 
 
 def phrases() -> Mapping[str, list[str]]:
-    """Return every phrase of the table with what it may mean: `D=tier`, `T=status`, `priority=high`."""
+    """Return every phrase that the tagger was fitted to with what it may mean: `D=tier`, `priority=high`."""
     found: dict[str, list[str]] = defaultdict(list)
     tables: dict[str, Mapping[str, Any]] = {
-        **KEYS,
+        **_keys(_fields({})),
         "fact": _FACTS,
-        "priority": _PRIORITIES,
-        "sure": CONFIDENCE,
+        "priority": _values(_TABLE["priorities"], Priority),
+        "sure": _values(_TABLE["confidence"], float),
+        "band": BANDS,
+        "state T": _values(_TABLE["states"]["T"], ThreadStatus),
+        "state D": _values(_TABLE["states"]["D"], DecisionStatus),
     }
-    tables |= {"band": BANDS, **{f"state {kind}": words for kind, words in STATES.items()}}
     for name, table in tables.items():
         for phrase, value in table.items():
             if phrase:

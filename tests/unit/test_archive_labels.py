@@ -121,3 +121,33 @@ def test_a_label_of_no_field_is_named() -> None:
         own_labels((("cause", ("Blick",)),)),
     ):
         pass
+
+
+KOREAN = """## 결정
+
+### D1. 책을 여객선에 싣는다
+| 항목 | 내용 |
+|---|---|
+| 근거 | 길이 없다 |
+| 확신도 | 4/5 |
+| 기각한 대안 | 버스; 드론 |
+| 의존 | 없음 |
+| 상태 | 유효 |
+"""
+POLISH = """## Decyzje
+
+### D1. 책을 여객선에 싣는다
+- Powód: 길이 없다
+- Pewność: 80%
+- Odrzucone: 버스; 드론
+- Zależności: brak
+- Stan: obowiązuje
+"""
+
+
+@pytest.mark.parametrize("text", [KOREAN, POLISH])
+def test_labels_of_languages_that_the_tagger_has_not_met_are_read(text: str) -> None:
+    [decision] = read_archive(text).decisions
+    assert (decision.text, decision.rationale, decision.tier) == ("책을 여객선에 싣는다", "길이 없다", 0.8)
+    assert (decision.alternatives, decision.dependencies) == (("버스", "드론"), ())
+    assert decision.status is DecisionStatus.ACTIVE
