@@ -348,7 +348,7 @@ class _Markup:
         shallow = re.search(rf"^ {{0,3}}</?(?:{'|'.join(names)})\b", text, re.MULTILINE)
         self.elements = names if shallow else set()  # else they are in indented code
         self.org = any(lines[number].startswith("#+") for number in outside[:60])
-        self.depth = self.level = self.folded = 0
+        self.depth = self.level = self.folded = self.headed = 0
         for number in outside:
             if "[[" in lines[number]:
                 lines[number] = _LINK.sub(r"\1", lines[number])
@@ -358,6 +358,8 @@ class _Markup:
             lines[number] = _RUN_IN.sub(_labelled, lines[number], count=1)
             if not self._part(number):
                 self._item(number)
+                if self.elements and self.depth > 0 and not self.lines[number].lstrip().startswith("- "):
+                    self.lines[number] = self.lines[number].lstrip()  # an indent within an element is no code
 
     def _part(self, number: int) -> bool:
         """Write a heading, an element or a folded part; say whether a line is one."""
@@ -404,6 +406,7 @@ class _Markup:
         if match["end"]:
             self.lines[number] = match["before"]
             self.depth -= not match["before"].strip()
+            self.headed = min(self.headed, self.depth + 1)
             return
         pairs = {k.casefold(): html.unescape(v) for k, v in _ATTRIBUTE.findall(match["attributes"])}
         first = next(iter(pairs), "")
@@ -415,9 +418,13 @@ class _Markup:
         noted, value = f" ({notes})" if notes else "", html.unescape(match["value"]).strip()
         if value or match["shut"]:
             plain = f"{local_id}{noted}: {value}" if local_id else f"{value}{noted}"
+            if local_id and self.headed == self.depth + 1:  # one beside it is a heading
+                self.lines[number] = f"{'#' * min(self.headed, 6)} {plain}"
+                return
             self.lines[number] = f"- {plain}" if local_id or notes else f"- {name}: {value}"
             return
         self.depth += 1
+        self.headed = self.depth if local_id else self.headed
         heading = f"{'#' * min(self.depth, 6)} {local_id or name}{noted}"
         self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
 

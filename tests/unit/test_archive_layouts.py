@@ -584,3 +584,15 @@ def test_fields_may_be_quoted_below_a_record_and_named_by_a_legend() -> None:
 def test_a_code_that_is_also_an_id_is_none_of_a_legend() -> None:
     read = read_archive("Tier key: T1 = 0.9, T2 = 0.5\n\n## Threads\n\n- T1: Who pays?\n- T2: Which bank?\n")
     assert [t.local_id for t in read.threads] == ["T1", "T2"]
+
+
+def test_an_element_with_inner_elements_holds_its_text_and_ends() -> None:
+    text = (
+        '<archive>\n  <threads>\n    <thread id="T3" status="resolved">\n      Colour-blind test\n'
+        "      <resolution>shapes on the hats</resolution>\n    </thread>\n"
+        '    <thread id="T4" status="open">French title</thread>\n  </threads>\n</archive>\n'
+    )
+    assert [(t[0], t[1], t[2], t[4]) for t in threads(text)] == [
+        ("T3", "Colour-blind test", "resolved", "shapes on the hats"),
+        ("T4", "French title", "open", ""),
+    ]
