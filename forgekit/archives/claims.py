@@ -153,9 +153,16 @@ def key_of(local_id: str) -> str:
     return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
 
 
+_LISTED = re.compile(r"\s*[,;/&+]\s*")
+_AROUND = " #.,;:()[]\"'`"
+
+
 def keys_in(text: str, keys: Collection[str]) -> list[str]:
     """Return those keys of ids that are words of a text: a letter alone in it, a number at its end."""
-    *words, last = [word.strip("#.,;:()[]\"'") for word in text.split()] or [""]
+    parts = [key_of(part.strip(_AROUND)) for part in _LISTED.split(text)]
+    if all(part in keys for part in parts):
+        return parts
+    *words, last = [word.strip(_AROUND) for word in text.split()] or [""]
     likely = [word for word in words if len(word) > 1 and not word.isdigit()]
     likely += [last] if len(last) > 1 or not words or last.isdigit() else []
     return [key for key in map(key_of, likely) if key in keys]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.archives.legends import write_out
+from forgekit.archives.markup import open_cards, put_ids_first, write_html
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
@@ -187,6 +188,9 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     write_out(lines, _outside(lines))
     _label_answers(lines)
     _place_footnotes(lines)
+    write_html(lines, _outside(lines))
+    open_cards(lines, _outside(lines))
+    put_ids_first(lines, _outside(lines))
     _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)

@@ -88,6 +88,8 @@ _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
+_NO_REFERENCE = ("tier", "prio", "why", "note")
+"""Tags of fields that no id is."""
 _SURE_BESIDE = 4.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
@@ -162,7 +164,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     spans = spans if by_id else with_lists(spans, lines, own)
     spans = [
         span
-        for span in spans
+        for span in _with_references(spans)
         if span.tag not in ("D", "T")
         or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
     ]
@@ -207,6 +209,15 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     page.found.unnumbered.sort(key=lambda record: record[0])
     page.found.problems[:] = [each for each in page.found.problems if not _is_understood(page, each)]
     return facts
+
+
+def _with_references(spans: Sequence[Span]) -> list[Span]:
+    """Return spans; the id of a record that seems to rate or explain another is what that depends on."""
+    ids = {key_of(span.text) for span in spans if span.tag == "id" and not span.text.isdigit()}
+    return [
+        replace(span, tag="dep") if span.tag in _NO_REFERENCE and key_of(span.text) in ids else span
+        for span in spans
+    ]
 
 
 def _says_something(text: str) -> bool:
