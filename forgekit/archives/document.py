@@ -88,14 +88,14 @@ _DEFINITION = re.compile(r"\s{0,3}:\s+(?=[^\W\d_][^:\uff1a]{0,40}[:\uff1a]\s)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
-_CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
+_CLOSING = re.compile(r"</([^\W\d_][\w-]{1,40})>")
 _ELEMENT = re.compile(
-    r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
-    r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
+    r"\s*(?:<(?P<name>[^\W\d_][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
+    r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[^\W\d_][\w-]*)>)\s*"
 )
-_INNER = re.compile(r"<([A-Za-z][\w-]*)>([^<]*)</\1>")
-_NESTED = re.compile(rf"(?<=>)\s*(?:{_INNER.pattern}\s*)+(?=</[A-Za-z][\w-]*>\s*$)")
-_COUNTED = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{1,4}")
+_INNER = re.compile(r"<([^\W\d_][\w-]*)>([^<]*)</\1>")
+_NESTED = re.compile(rf"(?<=>)\s*(?:{_INNER.pattern}\s*)+(?=</[^\W\d_][\w-]*>\s*$)")
+_COUNTED = re.compile(r"[^\W\d_]{1,12}[-_.]?\d{1,4}")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
 _HTML = re.compile(
     r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"

@@ -93,7 +93,7 @@ _NO_REFERENCE = ("tier", "prio", "why", "note")
 _SURE_BESIDE = 4.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
-_SURE_FIELD = 2.5
+_SURE_FIELD = 1.5
 """The least margin of a field of a record that was found by its id."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
@@ -128,6 +128,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_NOTE_PARTS = re.compile(r"\s*[,|;\u00b7]\s*")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
 _STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
@@ -354,7 +355,8 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
     if claim.values.get("status") is ThreadStatus.OPEN:
         missing.pop("resolution", None)
-    missing = {name: value for name, value in missing.items() if _freed(page, claim, value)}
+    for value in missing.values():
+        _take_out(page, claim, value)
     if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, kind):
         claim.values["status"] = DecisionStatus.SUPERSEDED
         if "superseded_by" in sure:
@@ -626,11 +628,8 @@ def _label_beside(page: Page, span: Span) -> str:
     return label
 
 
-def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
-    """Take the lines that hold a value out of a record's text; say whether the value is no part of it now.
-
-    A line whose label was not known was kept there and reported; now it is understood.
-    """
+def _take_out(page: Page, claim: Claim, value: str | list[str]) -> None:
+    """Take the lines that are a value and a label out of a record's text; such a label is known now."""
     rest = REST[claim.kind]
     parts = value if isinstance(value, list) else [value]
     kept: list[str] = []
@@ -641,10 +640,9 @@ def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
         elif label and _is_all(value_of, parts):
             page.understood.add((None, not_known(label, claim.local_id)))
         elif not _is_all(line, parts) or line.strip() not in page.document.lines[claim.line - 1]:
-            return False
+            kept.append(line)
     if rest in claim.values:
         claim.values[rest] = "\n".join(kept)
-    return True
 
 
 def _is_all(line: str, parts: Sequence[str]) -> bool:
@@ -832,7 +830,7 @@ def _answer_behind(each: Found, line: str) -> str:
 
 def _noted_before(each: Found, line: str, own: str, kind: str) -> dict[str, Any]:
     """Return the fields in brackets before a record's words: `E1 (level 2)`; `own` is the key of its id."""
-    notes = (match[1].split(",") for match in _NOTE.finditer(line[: each.words.column]))
+    notes = (_NOTE_PARTS.split(match[1]) for match in _NOTE.finditer(line[: each.words.column]))
     parts = (",".join(part for part in note if key_of(part.strip()) != own) for note in notes)
     fields = [fields_of_note(part, kind) for part in parts]
     return {name: value for some in fields for name, value in some.items() if name in _BEFORE}

@@ -48,8 +48,8 @@ def test_other_markup_is_written_as_markdown(
 
 def test_a_table_of_one_record_is_read() -> None:
     read = read_archive(
-        "## Decisions\n\n| D1 | |\n|---|---|\n| Decision | Use gas |\n| Confidence | 85% |\n| Reason | small |\n"
-        "\n| D2 | |\n|---|---|\n| Decision | Keep Bob |\n| Depends on | D1 |\n"
+        "## Decisions\n\n| D1 | |\n|---|---|\n| Decision | Use gas |\n| Confidence | 85% |\n"
+        "| Reason | small |\n\n| D2 | |\n|---|---|\n| Decision | Keep Bob |\n| Depends on | D1 |\n"
     )
     assert [(d.local_id, d.text, d.tier, d.rationale, d.dependencies) for d in read.decisions] == [
         ("D1", "Use gas", 0.85, "small", None),
