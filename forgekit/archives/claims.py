@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from forgekit.archives.labels import (
+    ANSWERS,
     BANDS,
     CONFIDENCE,
     KEYS,
@@ -561,9 +562,12 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
     known: dict[str, Any] = {}
     rank: dict[str, int] = {}
     unknown: dict[str, Any] = {}
-    titled = any(field_named(label, kind) == "text" and text_of(value) for label, value in pairs)
+    texts = [label for label, value in pairs if field_named(label, kind) == "text" and text_of(value)]
+    titled = bool(texts)
     for label, value in _scaled(pairs, kind):
         name = field_named(label, kind)
+        if kind == "T" and name == "text" and len(texts) > 1 and fold(label) in ANSWERS:
+            name = "resolution" if _has_ended(pairs) else "content"
         if kind == "T" and name == "content" and not titled and fold(label) == "description":
             name, titled = "text", True
         if isinstance(value, list) and name in (None, "rationale", "context"):
@@ -580,6 +584,12 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
             known[name], rank[name] = value, place
     known.pop("ignored", None)
     return known, unknown
+
+
+def _has_ended(pairs: Iterable[tuple[str, Any]]) -> bool:
+    """Say whether the labelled values of a thread give it a state that is an end."""
+    states = (parse_thread_status(flat(v))[0] for label, v in pairs if field_named(label, "T") == "status")
+    return any(state is not None and state.ended for state in states)
 
 
 def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:

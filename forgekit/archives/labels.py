@@ -78,7 +78,15 @@ KEYS: Mapping[str, Words[str]] = {
     for kind, rows in _FIELDS.items()
 }
 """For each kind (D, T, A), folded label to the field that it names."""
-ORDER = {kind: {key: n for n, key in enumerate(keys)} for kind, keys in KEYS.items()}
+ORDER = {
+    kind: {
+        fold(w): n for words in reversed(rows.values()) for n, w in enumerate(_split(words.replace("+", "")))
+    }
+    for kind, rows in _FIELDS.items()
+}
+"""For each kind, the place of a label in the row of its field."""
+ANSWERS = {key for key in map(fold, _split(_FIELDS["T"]["resolution"])) if KEYS["T"][key] == "text"}
+"""Labels of the text of a thread that beside its title are of its answer, as `issue` is in French."""
 JOINING: Mapping[str, Mapping[str, str]] = {
     kind: {fold(word[1:]): name for name, words in rows.items() for word in _split(words) if word[0] == "+"}
     for kind, rows in _FIELDS.items()

@@ -40,6 +40,7 @@ from forgekit.archives.claims import (
 from forgekit.archives.differences import change_of, is_change
 from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document, walk
 from forgekit.archives.labels import (
+    ANSWERS,
     fact_named,
     field_named,
     fold,
@@ -553,7 +554,8 @@ class Reader:
         below = self._plain([child for child in node.children if child not in fields])
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
-        names = {"text": TEXT_NAMES[kind]} | _NAMES
+        is_answer = kind == "T" and pair is not None and fold(pair[0]) in ANSWERS
+        names = {"text": pair[0] if pair and is_answer else TEXT_NAMES[kind]} | _NAMES
         pairs = [(pairs[0][0], value), *pairs[1:]]
         return [*((names.get(name, name), each) for name, each in pairs), *nested]
 
