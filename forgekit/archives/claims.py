@@ -574,6 +574,8 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
             name = _name_of_list(label, value, kind) or name
         if name == "context":
             name = REST[kind]
+        if name is None and kind == "D" and _RATES.fullmatch(bare(flat(value))):
+            name = "confidence"
         if name is None:
             unknown.setdefault(label, value)
             continue
@@ -600,6 +602,10 @@ def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:
     is_end = parse_decision_status(label) is DecisionStatus.INVALIDATED
     is_end = is_end or clear_state(label, "D") == DecisionStatus.INVALIDATED.value
     return "alternatives" if kind == "D" and is_end and texts else None
+
+
+_RATES = re.compile(r"(?:[^\W\d_]+[ -]){1,3}[(\[](?:0[.,]\d{1,2}|\d{1,3} ?%)[)\]]")
+"""A value that is a tier whatever its label: `established (0.93)`."""
 
 
 def not_known(label: str, local_id: str = "") -> str:

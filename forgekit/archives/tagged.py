@@ -402,9 +402,9 @@ def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
 
 
 def _is_outside_brackets(part: str, text: str) -> bool:
-    """Say whether a text holds a part that no bracket before it is open at."""
+    """Say whether a text holds a part, outside of brackets and behind no colon, as a reason is."""
     before, found, _ = text.partition(part)
-    return bool(found) and before.count("(") == before.count(")")
+    return bool(found) and before.count("(") == before.count(")") and before.rstrip()[-1:] != ":"
 
 
 def _register(
