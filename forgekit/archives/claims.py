@@ -369,9 +369,14 @@ def _spelled_out(text: str) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-def parse_priority(text: str) -> Priority | None:
-    """Return the priority that a text names, or None."""
-    return priority_in(bare(text))
+def parse_priority(text: str, *, ranked: bool = False) -> Priority | None:
+    """Return the priority that a text names, or None; with `ranked` the letters A, B and C are such."""
+    rank = _RANKED.match(bare(text)) if ranked else None
+    return _RANKS[rank[1]] if rank else priority_in(bare(text))
+
+
+_RANKED = re.compile(r"([ABC])(?=\W*$|[,;.)\]])")
+_RANKS = {"A": Priority.HIGH, "B": Priority.MEDIUM, "C": Priority.LOW}
 
 
 _FILLING = re.compile(r"(?:still|now|already|noch|encore|aun|todavia)\s+", re.IGNORECASE)
@@ -861,7 +866,7 @@ def _blockers(claim: Claim, _target: str, value: Any) -> Any:
 
 
 def _priority(claim: Claim, _target: str, value: Any) -> Any:
-    priority = parse_priority(flat(value))
+    priority = parse_priority(flat(value), ranked=True)
     if priority is None and not is_none(value):
         raise _UnreadableValueError("unknown-priority", f"{flat(value)[:40]!r} is not a priority")
     _keep_words(claim, "Priority", flat(value))

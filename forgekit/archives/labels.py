@@ -468,7 +468,12 @@ def _look_up(label: str, table: Words[str]) -> str | None:
     parts += [_ARTICLE.sub("", key, count=1)]
     noun, _, participle = key.partition(" ")  # alternatives considered, in any language
     parts += [noun] if participle.isalpha() and table.get(noun) == "alternatives" else []
-    is_more = len(participle) > _SHORT and participle not in STATES["D"] and participle not in table
+    is_more = (
+        len(participle) > _SHORT
+        and participle not in STATES["D"]
+        and participle not in table
+        and noun not in JOINING["D"]
+    )
     parts += (
         [noun] if participle.isalpha() and is_more and table.get(noun) in _HEADED else []
     )  # reasoning chain

@@ -11,7 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.archives import states
-from forgekit.archives.claims import OWN_FIELDS, parse_decision_status, parse_thread_status, parse_tier
+from forgekit.archives.claims import (
+    OWN_FIELDS,
+    kind_of,
+    parse_decision_status,
+    parse_thread_status,
+    parse_tier,
+)
 from forgekit.archives.labels import (
     CONFIDENCE,
     KEYS,
@@ -31,7 +37,7 @@ _LABEL = re.compile(
 _COLUMN = re.compile(r"\s*(?:[-*+]\s+)?(?P<sign>\S{1,4})\s{2,}(?=\S)")
 _ENTRY = re.compile(
     r"\s*(?:[-*+]\s+)?\(?(?P<sign>\[[^\]\s]{0,4}\]|[`\"\u00ab\u201c][^`\"\u00bb\u201d]{1,8}[`\"\u00bb\u201d]"
-    r"|[^\W\d_]{1,4}|[^\w\s,;()\[\]]{1,6})(?P<mark>\s*[=\uff1d:\uff1a\u2192\u2013\u2014]\s*|\s+)(?P<meaning>[^\W_].*)"
+    r"|[^\W\d_]{1,4}\d?|[^\w\s,;()\[\]]{1,6})(?P<mark>\s*[=\uff1d:\uff1a\u2192\u2013\u2014]\s*|\s+)(?P<meaning>[^\W_].*)"
 )
 _PARTS = re.compile(r"\s+[\u00b7\u2022|/]\s+|\s*[;\uff1b\u3001]\s*|,\s+|\uff0c|\s{2,}")
 _OPEN = {"[", "(", "\u3014", "\u3010", "\uff08", "\u00b7"}
@@ -113,7 +119,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
     for part in _PARTS.split(_COLUMN.sub(r"\g<sign> = ", text[:1_000], count=1)):
         entry = _ENTRY.match(part)
         sign = entry["sign"].strip(_QUOTES) if entry else ""
-        if entry is None or not sign or _RULES.fullmatch(sign):
+        if entry is None or not sign or _RULES.fullmatch(sign) or (sign[-1].isdigit() and kind_of(sign)):
             continue
         if any(character in MARKS or colour_in(character) for character in sign):
             continue  # every reader knows it, for decisions and for threads

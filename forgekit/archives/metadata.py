@@ -51,6 +51,8 @@ from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
+_GIVEN_TAG = re.compile(r"[A-Za-z0-9][\w./#:-]{1,127}|(?=[^\W_]+[-._/#:])[^\W_][\w./#:-]{1,127}")
+"""A tag behind a label, where letters of any script and colons count too."""
 _CODE = re.compile(
     r"[^\s,;:=()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u2190-\u21ff\u3000-\u9fff\uff00-\uff5e]+"
 )
@@ -324,7 +326,7 @@ def tag_of(found: ClaimList, facts: Facts) -> str | None:
     tags: list[tuple[str, int]] = []
     for value, line in facts.all("tag"):
         tag = _bare_name(value)
-        if _TAG.fullmatch(tag):
+        if _GIVEN_TAG.fullmatch(tag):
             tags.append((tag, line))
         elif not value.startswith("["):  # a list of topics, as in front matter
             found.warn("bad-tag", f"{tag[:40]!r} is no compression tag", line, "write TOPIC_A_RESULT")
@@ -382,7 +384,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     described = []
     for value, _ in facts.all("parent"):
         if not is_none(_REMARK.split(value, maxsplit=1)[0]) and not is_none(value.strip(" :()")):
-            tags = [name for name in _names(value) if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
+            tags = [name for name in _names(value) if _GIVEN_TAG.fullmatch(name) and _NAMES_ONE.search(name)]
             named += tags
             described += [] if tags else [_unquoted(one_line(value))[:_LONGEST]]
     for table in page.document.nodes:
@@ -400,7 +402,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     own = {key_of(claim.local_id) for claim in page.found.claims}
     named = [name for name in named if key_of(name) not in own]  # such as `follows from DEC_01`
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
-    tags = [name for name in clean if _TAG.fullmatch(name) and name != tag]
+    tags = [name for name in clean if _GIVEN_TAG.fullmatch(name) and name != tag]
     return tuple(dict.fromkeys([*tags, *described]))
 
 
@@ -441,7 +443,7 @@ def _bridged(facts: Facts) -> list[str]:
 def _names(value: str) -> list[str]:
     parts = items(_ARROWS.sub(",", value))
     joined = [part for each in parts for part in re.split(rf"\s{_AND}\s", each)]
-    chosen = joined if all(_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
+    chosen = joined if all(_GIVEN_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
     return [_bare_name(part) for part in chosen if not is_none(part)]
 
 

@@ -442,7 +442,7 @@ def _labelled(part: str, kind: str) -> dict[str, Any]:
         except ValueError:
             return {name: value} if leading(value, CONFIDENCE)[0] is not None else {}
     elif (
-        (name == "priority" and parse_priority(value) is None)
+        (name == "priority" and parse_priority(value, ranked=True) is None)
         or (name == "turn" and parse_integer(value) is None)
         or (name in ("revises", "dependencies", "superseded_by") and not references(value))
     ):
@@ -577,4 +577,4 @@ def _has_value(name: str, kind: str, value: str) -> bool:
         ] == "*"
     if name == "created":
         return is_moment(value)
-    return bool(parse_priority(value)) if name == "priority" else value[:1].isdigit()
+    return bool(parse_priority(value, ranked=True)) if name == "priority" else value[:1].isdigit()

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from math import exp, inf
 from typing import Any
 
@@ -129,9 +129,11 @@ _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
 _STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
+_MOST_WORDS = 4  # of what is beside a tier
 _WORDS_END = 12  # characters by which the end of words is found on its line
 _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
+_RATINGS = {"tier": "tier", "priority": "prio"}
 _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
 _TAGS = {
@@ -166,10 +168,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         if span.tag not in ("D", "T")
         or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
     ]
-    found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
-    headed = (each for each in found if each.id and lines[each.words.line - 1][:1] == "#")
-    ids = {key_of(each.id) for each in headed}
-    found = [each for each in found if not _is_field(page, each) and not _is_mention(page, each, ids)]
+    found, facts = grouped(_unrated(page, spans), lines, page.rows)
+    ids = {key_of(each.id) for each in found if each.id and lines[each.words.line - 1][:1] == "#"}
+    found = [e for e in found if not _is_field(page, e, titles) and not _is_mention(page, e, ids)]
     found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -212,6 +213,27 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 def _says_something(text: str) -> bool:
     """Say whether words are more than marks and ids."""
     return _LETTERS.search(_ID.sub(" ", ascii_of(text))) is not None
+
+
+def _unrated(page: Page, spans: Sequence[Span]) -> list[Span]:
+    """Return spans as their labels name them, without words that belong to the tier behind them."""
+    pairs = pairwise([*spans, None])
+    return [_as_labelled(page, one) for one, behind in pairs if one and not _is_rated(page, one, behind)]
+
+
+def _is_rated(page: Page, span: Span, behind: Span | None) -> bool:
+    """Say whether a span is the words of a tier in brackets behind it: `Epistemic: plausible (0.6)`."""
+    if (
+        behind is None
+        or behind.tag != "tier"
+        or span.tag in ("D", "T", "id", "state")
+        or span.line != behind.line
+    ):
+        return False
+    line, label = page.document.lines[span.line - 1], _label_beside(page, span)
+    between = line[span.column + len(span.text) : behind.column].strip()
+    is_first = line[: span.column].rstrip(" *_")[-1:] in {":", "\uff1a"}
+    return is_first and label != "" and between in {"(", "["} and len(span.text.split()) < _MOST_WORDS
 
 
 def _is_label(line: str, span: Span) -> bool:
@@ -279,9 +301,18 @@ def _is_led(lines: Sequence[str], words: Span, other: Span) -> bool:
     return lead is not None and words.column < lead.end() <= other.column
 
 
-def _is_field(page: Page, each: Found) -> bool:
-    """Say whether what looks like a record is a field of another one, by its label."""
-    return not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
+def _is_field(page: Page, each: Found, titles: Sequence[int]) -> bool:
+    """Say whether what looks like a record is a field of another one, by its label, or an artifact."""
+    is_field = not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
+    return is_field or _is_artifact(page, each, titles)
+
+
+def _is_artifact(page: Page, each: Found, titles: Sequence[int]) -> bool:
+    """Say whether what looks like a record is below a title of artifacts, without an id of another kind."""
+    section = _section_of(page, each)
+    title = title_of_list(each.words.line, titles, page.document.lines) or (section.title if section else "")
+    lists = [kind for kind in "DTA" if lists_kind(title.strip(" *_[]<>=:-"), kind)]
+    return lists == ["A"] and kind_of(_id_of(each)) not in ("D", "T")
 
 
 def _is_mention(page: Page, each: Found, ids: set[str]) -> bool:
@@ -470,7 +501,10 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     noted = _noted_before(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
-    raw = noted | raw
+    elsewhere = {
+        name for name, tag in _RATINGS.items() if all(s.line != each.words.line for s in each.all(tag))
+    }
+    raw = noted | {name: value for name, value in raw.items() if name not in noted.keys() & elsewhere}
     if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := _answer_behind(each, line)):
         raw |= {"resolution": answer, "blocked_by": []}
     if kind == "T":
@@ -667,7 +701,8 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
             raw[name] = " ".join(span.text for span in spans)
     for span in each.all("tier")[:1] if kind == "D" else ():
         raw["tier"] = _tier(span)
-    for span in each.all("prio")[:1] if kind == "T" else ():
+    rated = sorted(each.all("prio"), key=lambda span: parse_thread_status(span.text)[0] is not None)
+    for span in rated[:1] if kind == "T" else ():
         raw["priority"] = span.text if parse_priority(span.text) else span.value
     for tag, name in (("by", "superseded_by"), ("rev", "revises")):
         named = [one for span in each.all(tag) for one in _named(span) or [span.text]]

@@ -22,3 +22,57 @@ def test_a_label_of_several_words_is_the_field_that_its_first_names() -> None:
     (read,) = read_archive(text).decisions
     assert (read.text, read.tier, read.rationale) == ("Use oak", 0.93, "Steel shakes.\nOak does not.")
     assert read.alternatives == ("Damped steel: dampers need replacing",)
+
+
+def test_data_may_name_a_decision_by_a_verb_and_part_a_label_from_its_state() -> None:
+    text = '{"tag": "tw#2", "decisions": [{"n": 1, "decided": "Use feet", "status": "superseded", "by": 2}, '
+    text += '{"n": 2, "decided": "Ask the phone", "reason": "half switched", "needs": [1]}]}'
+    read = read_archive(f"```json\n{text}\n```\n").decisions
+    assert [(d.local_id, d.text, d.superseded_by) for d in read] == [
+        ("1", "Use feet", "2"),
+        ("2", "Ask the phone", None),
+    ]
+
+
+def test_tags_have_letters_of_any_script_and_colons() -> None:
+    read = read_archive(
+        "# Archive\n\nTag: m\u00fcsli-\u0442\u0435\u0430:4\n"
+        "Parents: m\u00fcsli-\u0442\u0435\u0430/2, frame-oak:3\n"
+    )
+    assert (read.tag, read.inherits_from) == (
+        "m\u00fcsli-\u0442\u0435\u0430:4",
+        ("m\u00fcsli-\u0442\u0435\u0430/2", "frame-oak:3"),
+    )
+
+
+def test_codes_with_a_number_have_the_meaning_that_the_legend_gives_them() -> None:
+    text = (
+        "LEGEND\nC1 = 95 %, C2 = 75 %\n\nDECISIONS\n\n[D1] (C1, in force)\nStart the sour at two.\n\n"
+        "[D2] (C2, replaced by D1)\nProof the dough overnight.\n"
+    )
+    assert [(d.text, d.tier, d.superseded_by) for d in read_archive(text).decisions] == [
+        ("Start the sour at two.", 0.95, None),
+        ("Proof the dough overnight.", 0.75, "D1"),
+    ]
+
+
+def test_priorities_may_be_the_letters_a_b_and_c() -> None:
+    text = "## Threads\n\n- **T1** (OPEN, prio A) Which paint?\n- **T2** (CLOSED, prio C) Name. Answer: Ida\n"
+    read = read_archive(text).threads
+    assert [(t.title, t.priority and t.priority.value) for t in read] == [
+        ("Which paint?", "high"),
+        ("Name", "low"),
+    ]
+
+
+def test_the_words_before_a_tier_in_brackets_are_no_alternative() -> None:
+    text = (
+        "## Decisions\n\n* **K5** Buy the wheels from a wheelbarrow maker.\n  * Because: they are cheap\n"
+        "  * Over: robotics wheels; casting our own\n  * Epistemic: plausible (0.6)\n"
+        "* **K6** Steer by camera.\n  * Over: beacons\n  * Epistemic: plausible (0.65)\n"
+    )
+    read = read_archive(text).decisions
+    assert [(d.tier, d.alternatives) for d in read] == [
+        (0.6, ("robotics wheels", "casting our own")),
+        (0.65, ("beacons",)),
+    ]
