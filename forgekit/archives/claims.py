@@ -99,10 +99,12 @@ _LONG = "|".join(w.translate(_ACCENTED) for w in PREFIXES if len(w) > 3 or not w
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 _TO_FILL_IN = re.compile(r"<[^<>:/]+>")
+_PART = r"(?:\.(?:\d{1,3}|[A-Za-z])(?![A-Za-z0-9_]|[.,]\d))?"
+"""The second part of an id: `Decision 1.A`, `D2.3`."""
 _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
 _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
-PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
-NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?{_PART}(?![A-Za-z0-9_])(?!-\d)"
+NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}{_PART}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
 _ALONE = re.compile(rf"#?{ANY_ID}")
 BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
@@ -118,7 +120,7 @@ IDS = re.compile(
     rf"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{{3,6}}[a-z]?|{_BEFORE_NUMBER}-\d{{1,6}})(?![A-Za-z0-9_])(?!-\d)"
 )
 _REFERENCES = re.compile(
-    rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?"
+    rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?{_PART}"
     rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
     rf"|[^\W\d_]{{3,20}} (?-i:[A-Z])(?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
@@ -130,7 +132,7 @@ _AFTER_CJK = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Z]
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
     r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*"
-    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
+    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)(\.\w{1,3})?",
     re.IGNORECASE,
 )
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
@@ -151,7 +153,8 @@ def key_of(local_id: str) -> str:
     if match is None:
         return plain
     prefix = letters(match[1])
-    return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
+    behind = f"{match[3]}{match[4] or ''}".casefold()
+    return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{behind}"
 
 
 def keys_in(text: str, keys: Collection[str]) -> list[str]:
@@ -842,6 +845,8 @@ def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
 
 def _named(claim: Claim, target: str, value: Any) -> Any:
     """Return what may be ids in a value; its words count until it is known which records there are."""
+    if isinstance(value, str) and is_none(_BAR.split(value, maxsplit=1)[0]):
+        return ()
     if not is_none(value) and items(value):
         claim.values[f"{target} words"] = one_line(flat(value))
     return references(value)
@@ -876,9 +881,14 @@ def _priority(claim: Claim, _target: str, value: Any) -> Any:
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
+    none, *more = flat(value).casefold().split() or [""]
+    if none in NONE and len(none) > _ANSWERS and len(more) == 1:  # none discussed
+        return ()
     return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\n"))
 
 
+_ANSWERS = 2  # letters of a word that answers a question
+_BAR = re.compile(r"\s[|\u00b7\u2022](?=\s)")
 _OPTION = ("option", "name", "alternative", "title")
 
 

@@ -231,7 +231,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     places = [before, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
-    places += [s.children for s in sections[1:] if s.level == 1 or names_place(s.text)]
+    places += [s.children for s in sections[1:] if s.level == 1 or names_place(s.text) or _is_of_facts(s)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
@@ -245,6 +245,15 @@ def _text_facts(facts: Facts, page: Page) -> None:
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
     _loose_facts(facts, [node for node in lines if page.speaks(node)])
+
+
+def _is_of_facts(section: Node) -> bool:
+    """Say whether most lines of a section begin with labels of facts, of which one is a tag or a parent."""
+    lines = [node for node in section.children if node.kind in ("line", "item")]
+    labels = (LABEL.match(ascii_of(node.text)) for node in lines)
+    found = [fact_named(label["key"]) for label in labels if label and ":" in label["sep"]]
+    named = list(filter(None, found))
+    return len(named) > 1 and 2 * len(named) >= len(lines) and not {"tag", "parent"}.isdisjoint(named)
 
 
 def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:

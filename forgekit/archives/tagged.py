@@ -126,6 +126,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_POINT = re.compile(r"\.(?:\d{1,3}|[A-Za-z])(?!\w)")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
 _STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
@@ -218,7 +219,15 @@ def _says_something(text: str) -> bool:
 def _unrated(page: Page, spans: Sequence[Span]) -> list[Span]:
     """Return spans as their labels name them, without words that belong to the tier behind them."""
     pairs = pairwise([*spans, None])
-    return [_as_labelled(page, one) for one, behind in pairs if one and not _is_rated(page, one, behind)]
+    kept = (one for one, behind in pairs if one and not _is_rated(page, one, behind))
+    return [_whole(page, _as_labelled(page, span)) for span in kept]
+
+
+def _whole(page: Page, span: Span) -> Span:
+    """Return a span that ends in an id with the part behind the point of that: `Decision 3.A`."""
+    part = _POINT.match(page.document.lines[span.last - 1], span.column + len(span.text))
+    is_cut = part is not None and span.line == span.last and span.tag in ("id", "dep", "by", "rev", "blk")
+    return replace(span, text=span.text + part[0]) if part and is_cut and span.text[-1:].isdigit() else span
 
 
 def _is_rated(page: Page, span: Span, behind: Span | None) -> bool:

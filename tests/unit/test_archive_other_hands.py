@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forgekit.archives.read import read_archive
+from forgekit.model.entities import DecisionStatus
 
 
 def test_a_label_of_titles_beside_a_title_gives_the_answer() -> None:
@@ -76,3 +77,52 @@ def test_the_words_before_a_tier_in_brackets_are_no_alternative() -> None:
         (0.6, ("robotics wheels", "casting our own")),
         (0.65, ("beacons",)),
     ]
+
+
+def test_an_id_may_have_a_second_part_behind_a_point() -> None:
+    text = (
+        "## Topic 1\n\n#### Decision 1.A: Record while walking\n- **Dependencies:** none\n"
+        "- **Rejected alternatives:** none discussed\n\n#### Decision 1.B: Keep it short\n"
+        "- **Dependencies:** Decision 1.A\n- **Confidence:** 0.7\n\n#### D2.1: Cut no breath\n"
+        "- **Dependencies:** D2.2\n\n"
+        "#### D2.2: Use two microphones\n- **Confidence:** 0.8\n"
+    )
+    read = read_archive(text).decisions
+    assert [(d.local_id, d.text, d.dependencies or (), d.alternatives or ()) for d in read] == [
+        ("Decision 1.A", "Record while walking", (), ()),
+        ("Decision 1.B", "Keep it short", ("Decision 1.A",), ()),
+        ("D2.1", "Cut no breath", ("D2.2",), ()),
+        ("D2.2", "Use two microphones", (), ()),
+    ]
+
+
+def test_no_artifact_between_ruled_titles_is_a_thread() -> None:
+    text = "-- THREADS --\nT-1 | Where to buy trees | OPEN | prio: high\n\n"
+    text += "-- ARTIFACTS --\nA-1 | bed plan 2027\n"
+    assert [t.local_id for t in read_archive(text).threads] == ["T-1"]
+
+
+def test_a_record_given_as_an_example_is_none() -> None:
+    text = (
+        "## Decisions\n\nD-1 | Grow a hedge | Needs: - | ACTIVE\nD-2 | Dig no more | Needs: D-1 | ACTIVE\n\n"
+    )
+    text += "## Resume\n\nAppend what is new in the same form, for example:\nD-99 | text of it | Needs: ids\n"
+    read = read_archive(f"# Archive\n\nContinues: hedge-1\n\n{text}").decisions
+    assert [(d.local_id, d.dependencies) for d in read] == [("D-1", ()), ("D-2", ("D-1",))]
+
+
+def test_a_section_at_the_end_may_state_the_facts_of_the_archive() -> None:
+    text = (
+        "# Conversation Archive: Oak\n\n## Decisions\n\n- **D1** Use oak\n\n## Lineage\n\n"
+        "- **This archive:** oak-4\n- **Parents:** oak-2, oak-3\n- **Compressed:** 2026-10-25\n"
+    )
+    read = read_archive(text)
+    assert (read.tag, read.inherits_from) == ("oak-4", ("oak-2", "oak-3"))
+    assert read.created == read_archive("# Archive\n\n**Date:** 2026-10-25\n").created
+
+
+def test_emphasis_behind_the_fields_of_a_line_gives_the_state() -> None:
+    text = "## Decisions\n\n**D3: Lose weight** \u00b7 **Why:** the joint \u00b7 "
+    text += "**Depends on:** none \u00b7 *Rejected after a talk*\n"
+    (read,) = read_archive(text).decisions
+    assert (read.text, read.status, read.dependencies) == ("Lose weight", DecisionStatus.INVALIDATED, ())
