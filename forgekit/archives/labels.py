@@ -471,7 +471,7 @@ def _look_up(label: str, table: Words[str]) -> str | None:
     is_more = (
         len(participle) > _SHORT
         and participle not in STATES["D"]
-        and participle not in table
+        and participle not in {*table, *_LEGENDS}
         and noun not in JOINING["D"]
     )
     parts += (

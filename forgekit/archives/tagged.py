@@ -710,8 +710,7 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
             raw[name] = " ".join(span.text for span in spans)
     for span in each.all("tier")[:1] if kind == "D" else ():
         raw["tier"] = _tier(span)
-    rated = sorted(each.all("prio"), key=lambda span: parse_thread_status(span.text)[0] is not None)
-    for span in rated[:1] if kind == "T" else ():
+    for span in each.all("prio")[:1] if kind == "T" else ():
         raw["priority"] = span.text if parse_priority(span.text) else span.value
     for tag, name in (("by", "superseded_by"), ("rev", "revises")):
         named = [one for span in each.all(tag) for one in _named(span) or [span.text]]
@@ -773,10 +772,14 @@ def _label_counts(lines: Sequence[str]) -> Mapping[str, int]:
 
 
 def _as_labelled(page: Page, span: Span) -> Span:
-    """Return a thread or an answer as a decision where the label beside it is one such as `Decision`."""
-    if span.tag not in ("T", "res"):
+    """Return a thread or an answer as the decision, a rating as the state, that its label names."""
+    if span.tag not in ("T", "res", "prio"):
         return span
     label = _label_beside(page, span)
+    if span.tag == "prio":
+        behind = labelled(page.document.lines[span.line - 1].lstrip(" \t-*+>"))[1].lstrip(" *_")
+        is_state = field_named(label, "T") == "status" and behind.startswith(span.text)
+        return replace(span, tag="state") if is_state else span
     is_text = field_named(label, "D") == "text"
     is_decision = is_text and names_kind(label, "D") and not names_kind(label, "T")
     return replace(span, tag="D", value="") if is_decision else span

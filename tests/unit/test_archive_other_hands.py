@@ -1,9 +1,11 @@
 """Text in, records out: layouts of archives by hands that the reader had not met."""
 
+# ruff: noqa: RUF001 - other scripts are what is tested
+
 from __future__ import annotations
 
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import DecisionStatus
+from forgekit.model.entities import DecisionStatus, Priority
 
 
 def test_a_label_of_titles_beside_a_title_gives_the_answer() -> None:
@@ -126,3 +128,9 @@ def test_emphasis_behind_the_fields_of_a_line_gives_the_state() -> None:
     text += "**Depends on:** none \u00b7 *Rejected after a talk*\n"
     (read,) = read_archive(text).decisions
     assert (read.text, read.status, read.dependencies) == ("Lose weight", DecisionStatus.INVALIDATED, ())
+
+
+def test_no_rating_is_behind_the_label_of_a_state() -> None:
+    text = "## Нити\n\n**Н1. Сигнализация на складе**\nСтатус: заблокирована. Приоритет: высокий.\n"
+    (read,) = read_archive(text).threads
+    assert read.priority is Priority.HIGH
