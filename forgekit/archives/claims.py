@@ -612,6 +612,16 @@ def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:
     return "alternatives" if kind == "D" and is_end and texts else None
 
 
+def _names_earlier(label: str, value: Any, local_id: str) -> bool:
+    """Say whether a value is ids alone of a record's series before it, behind a label that gives no end."""
+    own = series_of(local_id)
+    parts = [bare(part).rstrip(".") for part in re.split(r"[,;]\s*", value)] if isinstance(value, str) else []
+    places = [series_of(part) if _ALONE.fullmatch(ascii_of(part)) else None for part in parts]
+    is_end = parse_decision_status(label) is not None or clear_state(label, "D") or change_named(label)
+    is_earlier = all(own and place and place[0] == own[0] and place[1] < own[1] for place in places)
+    return bool(parts) and is_earlier and not is_end
+
+
 _RATES = re.compile(r"(?:[^\W\d_]+[ -]){1,3}[(\[](?:0[.,]\d{1,2}|\d{1,3} ?%)[)\]]")
 """A value that is a tier whatever its label: `established (0.93)`."""
 
@@ -636,7 +646,9 @@ def keep_unknown(
             raw |= {"status": list(states.values())[-1], "text": ""}
             unknown = {label: value for label, value in unknown.items() if label not in states}
     for label, value in unknown.items():
-        if text := text_of(value):
+        if kind == "D" and not raw.get("dependencies") and _names_earlier(label, value, local_id):
+            raw["dependencies"] = value
+        elif text := text_of(value):
             raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()
             message = f"{not_known(label, local_id)}; its line was kept in the record's text"
             found.warn("unknown-label", message, line or None)

@@ -162,7 +162,7 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page
             continue
         if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
             continue
-        names = [span.text]
+        names = [_outside_quotes(lines[span.line - 1], span)]
         if span.tag in ("tag", "parent"):
             codes = _codes(lines[span.line - 1], span)
             names = [name for name in codes if name not in others and not IDS.fullmatch(name)]
@@ -190,6 +190,12 @@ def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
             first = len(names) == _PAIR or names[newest] < min(names[name] for name in older)
             if steps == {1} and first and abs(names[older[0]] - names[newest]) <= _NEAR:
                 yield [newest, *reversed(older)], names[older[0]]
+
+
+def _outside_quotes(line: str, span: Span) -> str:
+    """Return a name; one that ends within quotes goes on to the end of its line."""
+    is_cut = span.text.count('"') % 2 == 1 and span.tag == "project"
+    return line[span.column :].strip(" *_#|") if is_cut else span.text
 
 
 def _count(text: str) -> int:

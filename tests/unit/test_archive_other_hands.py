@@ -134,3 +134,24 @@ def test_no_rating_is_behind_the_label_of_a_state() -> None:
     text = "## Нити\n\n**Н1. Сигнализация на складе**\nСтатус: заблокирована. Приоритет: высокий.\n"
     (read,) = read_archive(text).threads
     assert read.priority is Priority.HIGH
+
+
+def test_a_label_that_lines_share_is_one_and_may_name_earlier_decisions() -> None:
+    text = "DECISIONS\n\n"
+    for number, linked in ((1, ""), (2, "Linked: D1.\n"), (3, "Linked: D1, D2.\n"), (4, "Linked: D2.\n")):
+        text += f"[D{number}] (in force)\nBake wave {number}.\n"
+        text += f"Basis: it is fresh.\nPassed over: one wave.\n{linked}\n"
+    read = read_archive(text).decisions
+    assert [(d.rationale, d.dependencies or ()) for d in read] == [
+        ("it is fresh.", ()),
+        ("it is fresh.", ("D1",)),
+        ("it is fresh.", ("D1", "D2")),
+        ("it is fresh.", ("D2",)),
+    ]
+
+
+def test_the_name_of_a_project_does_not_end_within_quotes() -> None:
+    text = '# Session Archive / Bakery "Crumb & Co." night shift\n\nMETA\ntag = crumb-nightshift-r2\n'
+    text += "date = 2026-08-19\n\n"
+    text += "DECISIONS\n\n[D1] (in force)\nStart the rye sour at 14:00 so that it peaks at night.\n"
+    assert read_archive(text).project == 'Bakery "Crumb & Co." night shift'
