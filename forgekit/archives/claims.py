@@ -646,7 +646,15 @@ def keep_unknown(
             raw |= {"status": list(states.values())[-1], "text": ""}
             unknown = {label: value for label, value in unknown.items() if label not in states}
     for label, value in unknown.items():
-        if kind == "D" and not raw.get("dependencies") and _names_earlier(label, value, local_id):
+        state = one_line(bare(text_of(value)))
+        if (
+            kind in ("D", "T")
+            and not raw.get("status")
+            and change_named(label) == "now"
+            and _is_state(state, kind)
+        ):
+            raw["status"] = state
+        elif kind == "D" and not raw.get("dependencies") and _names_earlier(label, value, local_id):
             raw["dependencies"] = value
         elif text := text_of(value):
             raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()

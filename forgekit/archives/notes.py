@@ -48,7 +48,7 @@ from forgekit.archives.states import end_noted
 from forgekit.model.archive_record import Family
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
-_BRACKETS_LIMIT = 8
+_BRACKETS_LIMIT, _FEWEST_CELLS = 8, 2
 _NOTE_LIMIT = 160
 """Characters of a bracket, or of a text that may be nothing but a state and a rating."""
 _KEY = r"(?![a-z]{3}_[0-9a-f]{12}(?![^\W_]))[^\W\d_][^\W_]*(?:(?:[ _/-]| / |['\u2019])[^\W_]+){0,4}"
@@ -108,8 +108,9 @@ def annotated(
     text: str, kind: str, *, clauses: bool = False, given: Mapping[str, Any] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
+    text, celled = _cells(text, kind)
     text, stated = _stated_last(text, kind)
-    marks: dict[str, Any] = stated | dict(given or {})
+    marks: dict[str, Any] = celled | stated | dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
@@ -136,6 +137,25 @@ def annotated(
     ):
         text, fields = _answered(text, fields)
     return text.strip(), fields
+
+
+def _cells(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split a row without a head at its bars: the first cell is the words, the others are fields."""
+    first, *cells = re.split(r"\s+\|(?:\s+|$)", text.strip())
+    if len(cells) < _FEWEST_CELLS or any(LABEL.match(cell) and split_labels(cell, kind)[1] for cell in cells):
+        return text, {}
+    fields, rest = dict[str, Any](), list[str]()
+    for cell in filter(None, cells):
+        named = references(cell)
+        if found := {n: v for n, v in fields_of_note(cell, kind).items() if n not in fields}:
+            fields |= found
+        elif named and not re.search(r"[^\W\d_]{3}", re.sub("|".join(map(re.escape, named)), "", cell)):
+            fields["dependencies" if kind == "D" else "blocked_by"] = cell
+        elif re.search(r"\w", cell):
+            rest.append(cell)
+    if not fields:
+        return text, {}
+    return first, fields | ({REST[kind]: "\n".join(rest)} if rest else {})
 
 
 def _stated_last(text: str, kind: str) -> tuple[str, dict[str, Any]]:

@@ -155,3 +155,29 @@ def test_the_name_of_a_project_does_not_end_within_quotes() -> None:
     text += "date = 2026-08-19\n\n"
     text += "DECISIONS\n\n[D1] (in force)\nStart the rye sour at 14:00 so that it peaks at night.\n"
     assert read_archive(text).project == 'Bakery "Crumb & Co." night shift'
+
+
+def test_a_row_without_a_head_has_words_and_fields_between_bars() -> None:
+    text = (
+        "## Decisions\n\nD1 | Use oak | 0.9 | active | light and dry | -\n"
+        "D2 | Use pegs | 0.4 | replaced by D3 | strong | D1\n"
+        "D3 | Use glue | 0.7 | active | quick | D1, D2\n\n## Threads\n\n"
+        "T1 | Who calls | open | high |\nT2 | Ramp | blocked | low | T1\n"
+    )
+    read = read_archive(text)
+    assert [(d.text, d.tier, d.superseded_by, d.dependencies or ()) for d in read.decisions] == [
+        ("Use oak", 0.9, None, ()),
+        ("Use pegs", 0.4, "D3", ("D1",)),
+        ("Use glue", 0.7, None, ("D1", "D2")),
+    ]
+    assert [(t.title, t.priority and t.priority.value, t.blocked_by or ()) for t in read.threads] == [
+        ("Who calls", "high", ()),
+        ("Ramp", "low", ("T1",)),
+    ]
+
+
+def test_what_is_now_is_the_state_of_a_record_of_data() -> None:
+    text = "decisions:\n  D1:\n    what: Use oak\n"
+    text += "  D2:\n    what: Use pegs\n    why: strong\n    now: replaced by D1\n"
+    read = read_archive(f"```yaml\ntag: OAK_7\n{text}```\n").decisions
+    assert [(d.text, d.superseded_by) for d in read] == [("Use oak", None), ("Use pegs", "D1")]
