@@ -68,7 +68,7 @@ _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a\u2605\u2606\u25a0\u25a1][^:\uff1a]{0,80})"
     r"|(?P<rule>[-=~\u2013\u2014\u2500])(?P=rule)+ (?P<ruled>[^\W\d_][^:\uff1a|]{1,60}?) (?P=rule){2,}"
-    r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
+    r"|\[(?=[^\]]*\w{4})(?P<boxed>[^\[\]]{4,60})\]|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
 _ENDS_OPEN = re.compile(r"(?<!\S)[^\W\d_]+(?: [^\W\d_]+)?\s?[:\uff1a][*_]*\s*$")
 _TAIL = 60  # characters at the end of a line
@@ -353,8 +353,10 @@ class _Markup:
         match = _ELEMENT.fullmatch(_NESTED.sub(_as_fields, line)) if self.elements else None
         if match and (match["name"] or match["end"]) in self.elements:
             self._element(number, match)
-        elif heading := _OTHER_HEADING.fullmatch(line):
-            self.lines[number] = f"## {heading['title'] or heading['ruled'] or heading['bracketed']}"
+        elif (heading := _OTHER_HEADING.fullmatch(line)) and (heading["boxed"] or "A").isupper():
+            self.lines[number] = (
+                f"## {next(filter(None, heading.group('title', 'ruled', 'boxed', 'bracketed')))}"
+            )
         elif heading := _WIKI.match(line) or (_ORG.match(line) if self.org else None):
             title = _ORG_NOTES.sub(_org_notes, heading["title"]) if self.org else heading["title"]
             self.lines[number] = f"{'#' * len(heading['mark'])} {title}"

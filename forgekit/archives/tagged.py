@@ -126,6 +126,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_DIVIDED = re.compile(r"[|\u00b7\u2022()\[\];]|,\s|\s[\u2013\u2014-]\s")
 _POINT = re.compile(r"\.(?:\d{1,3}|[A-Za-z])(?!\w)")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
@@ -516,6 +517,8 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     raw = noted | {name: value for name, value in raw.items() if name not in noted.keys() & elsewhere}
     if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := _answer_behind(each, line)):
         raw |= {"resolution": answer, "blocked_by": []}
+    if kind == "T" and "priority" not in raw:
+        raw |= _rating_behind(line[each.words.column + len(each.words.text) :])
     if kind == "T":
         raw = _marked(line, raw, has_state=bool(each.all("state")))
         if all(span.margin < _SURE_FIELD for span in each.all("res")):  # no answer that is sure resolves it
@@ -852,11 +855,25 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
             inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
             inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_OUTER)]
             is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
-            is_cut = is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            is_noted = tag == "alt" and any(_is_in_brackets(s.text, text) for s in inside if s.tag == tag)
+            is_cut = is_noted or (
+                is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            )
             if tag and (is_cut or all(span.tag != tag for span in inside)):
                 near = inside[0] if inside else replace(words, value="", line=number, last=number)
                 span = replace(near, tag=tag, text=text.rstrip(_OUTER), column=at, margin=inf)
                 each.fields = [*(span for span in each.fields if span not in inside), span]
+
+
+def _is_in_brackets(part: str, text: str) -> bool:
+    before = text.partition(part)[0]
+    return before.count("(") > before.count(")")
+
+
+def _rating_behind(text: str) -> dict[str, Any]:
+    """Return the priority that a part of what is behind a thread's words names: `| prio A`."""
+    noted = (fields_of_note(part, "T") for part in _DIVIDED.split(_STOP.split(text, maxsplit=1)[0]))
+    return next(({"priority": note["priority"]} for note in noted if list(note) == ["priority"]), {})
 
 
 def _answer_behind(each: Found, line: str) -> str:

@@ -181,3 +181,28 @@ def test_what_is_now_is_the_state_of_a_record_of_data() -> None:
     text += "  D2:\n    what: Use pegs\n    why: strong\n    now: replaced by D1\n"
     read = read_archive(f"```yaml\ntag: OAK_7\n{text}```\n").decisions
     assert [(d.text, d.superseded_by) for d in read] == [("Use oak", None), ("Use pegs", "D1")]
+
+
+def test_every_line_with_an_id_of_a_series_below_a_title_of_threads_is_one() -> None:
+    text = (
+        "[HILOS]\n(H1) \u00bfQui\u00e9n llama? | abierto | prioridad A\n"
+        "(H2) Andamio | bloqueado por H1 | prioridad B\n"
+        "(H3) Murci\u00e9lagos | resuelto: se trabaja en marzo | prioridad C\n\n"
+        "[EJEMPLO PARA ENTRADAS]\n(H9) Texto del hilo | abierto\n"
+    )
+    read = read_archive(text).threads
+    assert [(t.local_id, t.title, t.priority and t.priority.value) for t in read] == [
+        ("H1", "\u00bfQui\u00e9n llama?", "high"),
+        ("H2", "Andamio", "medium"),
+        ("H3", "Murci\u00e9lagos", "low"),
+    ]
+    assert (read[1].blocked_by, read[2].resolution) == (("H1",), "se trabaja en marzo")
+
+
+def test_an_alternative_keeps_its_reason_in_brackets() -> None:
+    text = (
+        "## Decisiones\n\n"
+        "(D1) [alta] Usar roble. Descartado: pino (blando), alerce (rojo). Estado: vigente\n"
+        "(D2) [media] Usar clavijas. Descartado: pernos. Depende de: D1.\n"
+    )
+    assert read_archive(text).decisions[0].alternatives == ("pino (blando)", "alerce (rojo)")
