@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from forgekit.archives.labels import (
+    ANSWERS,
     BANDS,
     CONFIDENCE,
     KEYS,
@@ -98,10 +99,12 @@ _LONG = "|".join(w.translate(_ACCENTED) for w in PREFIXES if len(w) > 3 or not w
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 _TO_FILL_IN = re.compile(r"<[^<>:/]+>")
+_PART = r"(?:\.(?:\d{1,3}|[A-Za-z])(?![A-Za-z0-9_]|[.,]\d))?"
+"""The second part of an id: `Decision 1.A`, `D2.3`."""
 _BEFORE_NUMBER = r"(?:OT|DEC|ADR|THR|ART|[DTA])"
 _TAG = r"[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}"
-PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
-NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+PLAIN_ID = rf"{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?{_PART}(?![A-Za-z0-9_])(?!-\d)"
+NUMBERED_ID = rf"(?i:{_LONG})\s?#?\d{{1,4}}{_PART}(?![A-Za-z0-9_.])"
 ANY_ID = rf"(?:{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
 _ALONE = re.compile(rf"#?{ANY_ID}")
 BEGINS_WITH_ID = re.compile(rf"(?:[^\w\n]|\d{{1,3}}[.)]\s)*({ANY_ID})(?=\W|$)")
@@ -117,7 +120,7 @@ IDS = re.compile(
     rf"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{{3,6}}[a-z]?|{_BEFORE_NUMBER}-\d{{1,6}})(?![A-Za-z0-9_])(?!-\d)"
 )
 _REFERENCES = re.compile(
-    rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?"
+    rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?{_PART}"
     rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
     rf"|[^\W\d_]{{3,20}} (?-i:[A-Z])(?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
@@ -129,7 +132,7 @@ _AFTER_CJK = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Z]
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
     r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*"
-    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
+    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)(\.\w{1,3})?",
     re.IGNORECASE,
 )
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
@@ -150,7 +153,8 @@ def key_of(local_id: str) -> str:
     if match is None:
         return plain
     prefix = letters(match[1])
-    return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
+    behind = f"{match[3]}{match[4] or ''}".casefold()
+    return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{behind}"
 
 
 _LISTED = re.compile(r"\s*[,;/&+]\s*")
@@ -375,9 +379,14 @@ def _spelled_out(text: str) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-def parse_priority(text: str) -> Priority | None:
-    """Return the priority that a text names, or None."""
-    return priority_in(bare(text))
+def parse_priority(text: str, *, ranked: bool = False) -> Priority | None:
+    """Return the priority that a text names, or None; with `ranked` the letters A, B and C are such."""
+    rank = _RANKED.match(bare(text)) if ranked else None
+    return _RANKS[rank[1]] if rank else priority_in(bare(text))
+
+
+_RANKED = re.compile(r"([ABC])(?=\W*$|[,;.)\]])")
+_RANKS = {"A": Priority.HIGH, "B": Priority.MEDIUM, "C": Priority.LOW}
 
 
 _FILLING = re.compile(r"(?:still|now|already|noch|encore|aun|todavia)\s+", re.IGNORECASE)
@@ -568,15 +577,20 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
     known: dict[str, Any] = {}
     rank: dict[str, int] = {}
     unknown: dict[str, Any] = {}
-    titled = any(field_named(label, kind) == "text" and text_of(value) for label, value in pairs)
+    texts = [label for label, value in pairs if field_named(label, kind) == "text" and text_of(value)]
+    titled = bool(texts)
     for label, value in _scaled(pairs, kind):
         name = field_named(label, kind)
+        if kind == "T" and name == "text" and len(texts) > 1 and fold(label) in ANSWERS:
+            name = "resolution" if _has_ended(pairs) else "content"
         if kind == "T" and name == "content" and not titled and fold(label) == "description":
             name, titled = "text", True
         if isinstance(value, list) and name in (None, "rationale", "context"):
             name = _name_of_list(label, value, kind) or name
         if name == "context":
             name = REST[kind]
+        if name is None and kind == "D" and _RATES.fullmatch(bare(flat(value))):
+            name = "confidence"
         if name is None:
             unknown.setdefault(label, value)
             continue
@@ -589,6 +603,12 @@ def named_fields(pairs: Collection[tuple[str, Any]], kind: str) -> tuple[dict[st
     return known, unknown
 
 
+def _has_ended(pairs: Iterable[tuple[str, Any]]) -> bool:
+    """Say whether the labelled values of a thread give it a state that is an end."""
+    states = (parse_thread_status(flat(v))[0] for label, v in pairs if field_named(label, "T") == "status")
+    return any(state is not None and state.ended for state in states)
+
+
 def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:
     """Return the field that a list in data gives by its values, or by a label that is an end: `recusado`."""
     texts = [bare(text_of(value)) for value in values]
@@ -597,6 +617,20 @@ def _name_of_list(label: str, values: Sequence[Any], kind: str) -> str | None:
     is_end = parse_decision_status(label) is DecisionStatus.INVALIDATED
     is_end = is_end or clear_state(label, "D") == DecisionStatus.INVALIDATED.value
     return "alternatives" if kind == "D" and is_end and texts else None
+
+
+def _names_earlier(label: str, value: Any, local_id: str) -> bool:
+    """Say whether a value is ids alone of a record's series before it, behind a label that gives no end."""
+    own = series_of(local_id)
+    parts = [bare(part).rstrip(".") for part in re.split(r"[,;]\s*", value)] if isinstance(value, str) else []
+    places = [series_of(part) if _ALONE.fullmatch(ascii_of(part)) else None for part in parts]
+    is_end = parse_decision_status(label) is not None or clear_state(label, "D") or change_named(label)
+    is_earlier = all(own and place and place[0] == own[0] and place[1] < own[1] for place in places)
+    return bool(parts) and is_earlier and not is_end
+
+
+_RATES = re.compile(r"(?:[^\W\d_]+[ -]){1,3}[(\[](?:0[.,]\d{1,2}|\d{1,3} ?%)[)\]]")
+"""A value that is a tier whatever its label: `established (0.93)`."""
 
 
 def not_known(label: str, local_id: str = "") -> str:
@@ -619,7 +653,17 @@ def keep_unknown(
             raw |= {"status": list(states.values())[-1], "text": ""}
             unknown = {label: value for label, value in unknown.items() if label not in states}
     for label, value in unknown.items():
-        if text := text_of(value):
+        state = one_line(bare(text_of(value)))
+        if (
+            kind in ("D", "T")
+            and not raw.get("status")
+            and change_named(label) == "now"
+            and _is_state(state, kind)
+        ):
+            raw["status"] = state
+        elif kind == "D" and not raw.get("dependencies") and _names_earlier(label, value, local_id):
+            raw["dependencies"] = value
+        elif text := text_of(value):
             raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()
             message = f"{not_known(label, local_id)}; its line was kept in the record's text"
             found.warn("unknown-label", message, line or None)
@@ -828,6 +872,8 @@ def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
 
 def _named(claim: Claim, target: str, value: Any) -> Any:
     """Return what may be ids in a value; its words count until it is known which records there are."""
+    if isinstance(value, str) and is_none(_BAR.split(value, maxsplit=1)[0]):
+        return ()
     if not is_none(value) and items(value):
         claim.values[f"{target} words"] = one_line(flat(value))
     return references(value)
@@ -852,7 +898,7 @@ def _blockers(claim: Claim, _target: str, value: Any) -> Any:
 
 
 def _priority(claim: Claim, _target: str, value: Any) -> Any:
-    priority = parse_priority(flat(value))
+    priority = parse_priority(flat(value), ranked=True)
     if priority is None and not is_none(value):
         raise _UnreadableValueError("unknown-priority", f"{flat(value)[:40]!r} is not a priority")
     _keep_words(claim, "Priority", flat(value))
@@ -862,9 +908,14 @@ def _priority(claim: Claim, _target: str, value: Any) -> Any:
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
+    none, *more = flat(value).casefold().split() or [""]
+    if none in NONE and len(none) > _ANSWERS and len(more) == 1:  # none discussed
+        return ()
     return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\n"))
 
 
+_ANSWERS = 2  # letters of a word that answers a question
+_BAR = re.compile(r"\s[|\u00b7\u2022](?=\s)")
 _OPTION = ("option", "name", "alternative", "title")
 
 

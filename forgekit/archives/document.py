@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
@@ -68,8 +68,11 @@ _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a\u2605\u2606\u25a0\u25a1][^:\uff1a]{0,80})"
-    r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
+    r"|(?P<rule>[-=~\u2013\u2014\u2500])(?P=rule)+ (?P<ruled>[^\W\d_][^:\uff1a|]{1,60}?) (?P=rule){2,}"
+    r"|\[(?=[^\]]*\w{4})(?P<boxed>[^\[\]]{4,60})\]|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
+_ENDS_OPEN = re.compile(r"(?<!\S)[^\W\d_]+(?: [^\W\d_]+)?\s?[:\uff1a][*_]*\s*$")
+_TAIL = 60  # characters at the end of a line
 _ANCHOR = re.compile(r"\s*\{#[\w-]{1,60}\}\s*$")
 _KEYCAP = re.compile(r"^([\s#>*-]{0,12})(\d)\ufe0f?\u20e3\s*")
 _BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
@@ -371,8 +374,10 @@ class _Markup:
         match = _ELEMENT.fullmatch(_NESTED.sub(_as_fields, line)) if self.elements else None
         if match and (match["name"] or match["end"]) in self.elements:
             self._element(number, match)
-        elif heading := _OTHER_HEADING.fullmatch(line):
-            self.lines[number] = f"## {heading['title'] or heading['bracketed']}"
+        elif (heading := _OTHER_HEADING.fullmatch(line)) and (heading["boxed"] or "A").isupper():
+            self.lines[number] = (
+                f"## {next(filter(None, heading.group('title', 'ruled', 'boxed', 'bracketed')))}"
+            )
         elif heading := _WIKI.match(line) or (_ORG.match(line) if self.org else None):
             title = _ORG_NOTES.sub(_org_notes, heading["title"]) if self.org else heading["title"]
             self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
@@ -772,7 +777,7 @@ def own_lines(
     """Return for each line (0-based) whether it is this archive's own; with `code`, fences count too."""
     fences = () if code else tuple((fence.first_line, fence.last_line) for fence in document.fences)
     own = [True] * len(document.lines)
-    named = (*inherited_lines(document), *_titled(document, "earlier"))
+    named = (*inherited_lines(document), *_titled(document, "earlier"), *_shown(document.lines))
     for first, last in (
         *(*blocks, *named, *printed_lines(document)),
         *(*document.comments, *document.quoted, *fences),
@@ -790,6 +795,19 @@ def _titled(document: Document, what: str) -> Iterator[tuple[int, int]]:
     for section in document.sections:
         if quotes(section.title) == what:
             yield section.heading_line, section.last_line
+
+
+def _shown(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield first and last line of each record alone that a sentence gives as an example: `For example:`."""
+    for number, line in enumerate(lines, 1):
+        words = _ENDS_OPEN.search(line[-_TAIL:])
+        if words is None or not any(quotes(word) == "earlier" for word in words[0].split()):
+            continue
+        first = next((n for n in range(number, len(lines)) if lines[n].strip()), len(lines))
+        below = list(takewhile(lambda n: lines[n].strip(), range(first, len(lines))))
+        begun = [n for n in below if _BEGINS.match(lines[n].lstrip(" >*_-+[(`"))]
+        if first <= number + 1 and begun == below[:1] and lines[first][:1] != "#":
+            yield below[0] + 1, below[-1] + 1
 
 
 def printed_lines(document: Document) -> Iterator[tuple[int, int]]:

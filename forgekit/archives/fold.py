@@ -787,6 +787,7 @@ class _Fold:
         tag, _, local = name.rpartition(":")
         parts = name.split()
         is_words = len(parts) > 3 or (len(parts) > 1 and not _PLACE.fullmatch(parts[-1]))
+        is_words = is_words and key_of(name) not in ids
         if is_words:
             entity = self.worded(archive, name, index)
         elif tag:

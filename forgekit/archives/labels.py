@@ -93,7 +93,15 @@ _MORE = _TABLE["more"]
 _FIELDS = _fields(_MORE["fields"])
 KEYS: Mapping[str, Words[str]] = _keys(_FIELDS)
 """For each kind (D, T, A), folded label to the field that it names."""
-ORDER = {kind: {key: n for n, key in enumerate(keys)} for kind, keys in KEYS.items()}
+ORDER = {
+    kind: {
+        fold(w): n for words in reversed(rows.values()) for n, w in enumerate(_split(words.replace("+", "")))
+    }
+    for kind, rows in _FIELDS.items()
+}
+"""For each kind, the place of a label in the row of its field."""
+ANSWERS = {key for key in map(fold, _split(_FIELDS["T"]["resolution"])) if KEYS["T"][key] == "text"}
+"""Labels of the text of a thread that beside its title are of its answer, as `issue` is in French."""
 JOINING: Mapping[str, Mapping[str, str]] = {
     kind: {fold(word[1:]): name for name, words in rows.items() for word in _split(words) if word[0] == "+"}
     for kind, rows in _FIELDS.items()
@@ -469,6 +477,12 @@ def parted(key: str) -> str:
 _ARTICLE = re.compile(r"^(?:(?:the|our|der|die|das|la|le|les|el|los|las|il|het)\s+|l')")
 
 
+_JOINED = re.compile(r"(.+?) (?:and|und|et|y|e|en|i|\u0438|&|\+) [^\W\d_]")
+_HEADED, _SHORT = ("rationale", "confidence", "priority"), 3
+_LISTED = ("alternatives", "rationale", "dependencies", "blocked_by", "resolution", "tier", "confidence")
+"""Fields that the first part of a label names, whatever it is joined to: `Rejected options and why not`."""
+
+
 @lru_cache(maxsize=16_384)
 def _look_up(label: str, table: Words[str]) -> str | None:
     key = fold(parted(label))
@@ -476,6 +490,16 @@ def _look_up(label: str, table: Words[str]) -> str | None:
     parts += [_ARTICLE.sub("", key, count=1)]
     noun, _, participle = key.partition(" ")  # alternatives considered, in any language
     parts += [noun] if participle.isalpha() and table.get(noun) == "alternatives" else []
+    is_more = (
+        len(participle) > _SHORT
+        and participle not in STATES["D"]
+        and participle not in {*table, *_LEGENDS}
+        and noun not in JOINING["D"]
+    )
+    parts += (
+        [noun] if participle.isalpha() and is_more and table.get(noun) in _HEADED else []
+    )  # reasoning chain
+    parts += [joined[1]] if (joined := _JOINED.match(key)) and table.get(joined[1]) in _LISTED else []
     words = key.split()
     timely = [word for word in words if _CHANGES.get(word) == "now"] if len(words) > 1 else []
     parts += [" ".join(word for word in words if word not in timely)] if timely else []

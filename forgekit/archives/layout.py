@@ -19,7 +19,7 @@ from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
-    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s+(?:\[\w+\]|\())"
+    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s)"
     r"(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
     r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
@@ -60,7 +60,8 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
         held = [records[line] for line in sorted(places) if line in records]
         are_ids = all(any(span.tag == "id" for span in by_line[line]) for line in places)
         fewest = _FEWEST - 1 if are_ids and max(places) < min(places) + _FEWEST else _FEWEST
-        if len(members) < fewest or 2 * len(held) < len(members):
+        is_most = 2 * len(held) >= len(members) or (held and _are_listed(lines, places, held[0].tag))
+        if len(members) < fewest or not is_most:
             continue
         for name, place in members.items():
             line = place[0]
@@ -72,6 +73,14 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
                 nearest = min(about, key=lambda span: abs(span.line - line))
                 by_line[line] = _begun(name, place, nearest, by_line[line], lines[line - 1])
     return _in_order(by_line)
+
+
+def _are_listed(lines: Sequence[str], places: Iterable[int], kind: str) -> bool:
+    """Say whether a heading right above some lines lists records of a kind."""
+    first, *more = sorted(places)
+    above = next((lines[n - 1] for n in range(first - 1, 0, -1) if lines[n - 1].strip()), "")
+    is_dense = more == list(range(first + 1, first + 1 + len(more)))
+    return is_dense and above[:1] == "#" and lists_kind(above.strip("# *_"), kind)
 
 
 def with_headings(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:

@@ -23,6 +23,7 @@ from forgekit.archives.claims import (
     PLAIN_ID,
     ClaimList,
     bare,
+    is_moment,
     is_none,
     items,
     keep_unknown,
@@ -389,8 +390,17 @@ def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(item, Mapping):
         text, raw = annotated(text_of(item), kind, clauses=True)
         return ({"text": text, **raw} if text_of(item) else {}), {}
-    raw, unknown = named_fields([(str(key), value) for key, value in item.items()], kind)
+    pairs = [(str(key), value) for key, value in item.items()]
+    state = next((str(value) for key, value in pairs if field_named(key, kind) == "status"), "")
+    beside = {key: f"{state} {key}" for key, _ in pairs if not field_named(key, kind)}  # superseded, `by: 5`
+    pairs = [(name if field_named(name := beside.get(key, key), kind) else key, v) for key, v in pairs]
+    raw, unknown = named_fields(pairs, kind)
     raw.pop("local_id", None)
+    made = next(
+        (v for key, v in pairs if field_named(key, kind) == "timestamp" and names_kind(key, kind)), ""
+    )
+    if "text" not in raw and " " in text_of(made) and not is_moment(text_of(made), day_first=True):
+        raw["text"] = raw.pop("timestamp")  # `decided: Use oak`
     first = next((name for name, value in unknown.items() if isinstance(value, str)), "")
     if "text" not in raw and first:
         raw["text"] = unknown.pop(first)

@@ -51,6 +51,8 @@ from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
+_GIVEN_TAG = re.compile(r"[A-Za-z0-9][\w./#:-]{1,127}|(?=[^\W_]+[-._/#:])[^\W_][\w./#:-]{1,127}")
+"""A tag behind a label, where letters of any script and colons count too."""
 _CODE = re.compile(
     r"[^\s,;:=()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u2190-\u21ff\u3000-\u9fff\uff00-\uff5e]+"
 )
@@ -161,7 +163,7 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], page
             continue
         if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
             continue
-        names = [span.text]
+        names = [_outside_quotes(lines[span.line - 1], span)]
         if span.tag in ("tag", "parent"):
             codes = _codes(lines[span.line - 1], span)
             names = [name for name in codes if name not in others and not IDS.fullmatch(name)]
@@ -189,6 +191,12 @@ def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
             first = len(names) == _PAIR or names[newest] < min(names[name] for name in older)
             if steps == {1} and first and abs(names[older[0]] - names[newest]) <= _NEAR:
                 yield [newest, *reversed(older)], names[older[0]]
+
+
+def _outside_quotes(line: str, span: Span) -> str:
+    """Return a name; one that ends within quotes goes on to the end of its line."""
+    is_cut = span.text.count('"') % 2 == 1 and span.tag == "project"
+    return line[span.column :].strip(" *_#|") if is_cut else span.text
 
 
 def _count(text: str) -> int:
@@ -230,7 +238,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     places = [before, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
-    places += [s.children for s in sections[1:] if s.level == 1 or names_place(s.text)]
+    places += [s.children for s in sections[1:] if s.level == 1 or names_place(s.text) or _is_of_facts(s)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
@@ -244,6 +252,15 @@ def _text_facts(facts: Facts, page: Page) -> None:
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
     _loose_facts(facts, [node for node in lines if page.speaks(node)])
+
+
+def _is_of_facts(section: Node) -> bool:
+    """Say whether most lines of a section begin with labels of facts, of which one is a tag or a parent."""
+    lines = [node for node in section.children if node.kind in ("line", "item")]
+    labels = (LABEL.match(ascii_of(node.text)) for node in lines)
+    found = [fact_named(label["key"]) for label in labels if label and ":" in label["sep"]]
+    named = list(filter(None, found))
+    return len(named) > 1 and 2 * len(named) >= len(lines) and not {"tag", "parent"}.isdisjoint(named)
 
 
 def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
@@ -325,7 +342,7 @@ def tag_of(found: ClaimList, facts: Facts) -> str | None:
     tags: list[tuple[str, int]] = []
     for value, line in facts.all("tag"):
         tag = _bare_name(value)
-        if _TAG.fullmatch(tag):
+        if _GIVEN_TAG.fullmatch(tag):
             tags.append((tag, line))
         elif not value.startswith("["):  # a list of topics, as in front matter
             found.warn("bad-tag", f"{tag[:40]!r} is no compression tag", line, "write TOPIC_A_RESULT")
@@ -383,7 +400,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     described = []
     for value, _ in facts.all("parent"):
         if not is_none(_REMARK.split(value, maxsplit=1)[0]) and not is_none(value.strip(" :()")):
-            tags = [name for name in _names(value) if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
+            tags = [name for name in _names(value) if _GIVEN_TAG.fullmatch(name) and _NAMES_ONE.search(name)]
             named += tags
             described += [] if tags else [_unquoted(one_line(value))[:_LONGEST]]
     for table in page.document.nodes:
@@ -401,7 +418,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     own = {key_of(claim.local_id) for claim in page.found.claims}
     named = [name for name in named if key_of(name) not in own]  # such as `follows from DEC_01`
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
-    tags = [name for name in clean if _TAG.fullmatch(name) and name != tag]
+    tags = [name for name in clean if _GIVEN_TAG.fullmatch(name) and name != tag]
     return tuple(dict.fromkeys([*tags, *described]))
 
 
@@ -442,7 +459,7 @@ def _bridged(facts: Facts) -> list[str]:
 def _names(value: str) -> list[str]:
     parts = items(_ARROWS.sub(",", value))
     joined = [part for each in parts for part in re.split(rf"\s{_AND}\s", each)]
-    chosen = joined if all(_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
+    chosen = joined if all(_GIVEN_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
     return [_bare_name(part) for part in chosen if not is_none(part)]
 
 

@@ -48,7 +48,7 @@ from forgekit.archives.states import end_noted
 from forgekit.model.archive_record import Family
 from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
-_BRACKETS_LIMIT = 8
+_BRACKETS_LIMIT, _FEWEST_CELLS = 8, 2
 _NOTE_LIMIT = 160
 """Characters of a bracket, or of a text that may be nothing but a state and a rating."""
 _KEY = r"(?![a-z]{3}_[0-9a-f]{12}(?![^\W_]))[^\W\d_][^\W_]*(?:(?:[ _/-]| / |['\u2019])[^\W_]+){0,4}"
@@ -70,6 +70,9 @@ _TRAILING = re.compile(
 )
 _LAST_PART = re.compile(
     r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
+)
+_EMPHASIS_LAST = re.compile(
+    r"\s+[\u00b7|\u2022\u2013\u2014-]\s+(?P<mark>[*_])(?P<inner>[^\W\d_][^*_:]{2,80})(?P=mark)\s*$"
 )
 _LEADING = re.compile(
     r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?(?:\s+|(?=[\u3040-\u9fff]))"
@@ -107,7 +110,9 @@ def annotated(
     text: str, kind: str, *, clauses: bool = False, given: Mapping[str, Any] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
-    marks: dict[str, Any] = dict(given or {})
+    text, celled = _cells(text, kind)
+    text, stated = _stated_last(text, kind)
+    marks: dict[str, Any] = celled | stated | dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
@@ -134,6 +139,37 @@ def annotated(
     ):
         text, fields = _answered(text, fields)
     return text.strip(), fields
+
+
+def _cells(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split a row without a head at its bars: the first cell is the words, the others are fields."""
+    first, *cells = re.split(r"\s+\|(?:\s+|$)", text.strip())
+    if len(cells) < _FEWEST_CELLS or any(LABEL.match(cell) and split_labels(cell, kind)[1] for cell in cells):
+        return text, {}
+    fields, rest = dict[str, Any](), list[str]()
+    for cell in filter(None, cells):
+        named = references(cell)
+        if found := {n: v for n, v in fields_of_note(cell, kind).items() if n not in fields}:
+            fields |= found
+        elif named and not re.search(r"[^\W\d_]{3}", re.sub("|".join(map(re.escape, named)), "", cell)):
+            fields["dependencies" if kind == "D" else "blocked_by"] = cell
+        elif re.search(r"\w", cell):
+            rest.append(cell)
+    if not fields:
+        return text, {}
+    return first, fields | ({REST[kind]: "\n".join(rest)} if rest else {})
+
+
+def _stated_last(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split a text from the end that its last part in emphasis names: `... - *Rejected after the talk*`."""
+    match = _EMPHASIS_LAST.search(text[-_NOTE_LIMIT:])
+    if match is None or kind not in STATES:
+        return text, {}
+    inner = match["inner"]
+    status = parse_decision_status(inner) if kind == "D" else parse_thread_status(inner)[0]
+    if status is None or not status.ended:
+        return text, {}
+    return text.removesuffix(match.group()), {"status": match["inner"]}
 
 
 def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
@@ -299,8 +335,9 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
 
 def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what is beside or below a title into fields and the sentences that are none."""
+    text, stated = _stated_last(text, kind)
     lead, pairs = split_labels(text, kind, clauses=True)
-    fields = _joined(pairs)
+    fields = stated | _joined(pairs)
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
         note = _TRAILING.search(sentence.rstrip(" ."))
@@ -444,7 +481,7 @@ def _labelled(part: str, kind: str) -> dict[str, Any]:
         except ValueError:
             return {name: value} if leading(value, CONFIDENCE)[0] is not None else {}
     elif (
-        (name == "priority" and parse_priority(value) is None)
+        (name == "priority" and parse_priority(value, ranked=True) is None)
         or (name == "turn" and parse_integer(value) is None)
         or (name in ("revises", "dependencies", "superseded_by") and not references(value))
     ):
@@ -579,4 +616,4 @@ def _has_value(name: str, kind: str, value: str) -> bool:
         ] == "*"
     if name == "created":
         return is_moment(value)
-    return bool(parse_priority(value)) if name == "priority" else value[:1].isdigit()
+    return bool(parse_priority(value, ranked=True)) if name == "priority" else value[:1].isdigit()

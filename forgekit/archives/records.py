@@ -8,6 +8,7 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -40,6 +41,7 @@ from forgekit.archives.claims import (
 from forgekit.archives.differences import change_of, is_change
 from forgekit.archives.document import LINE_LIMIT, Document, Node, pasted_from, read_document, walk
 from forgekit.archives.labels import (
+    ANSWERS,
     fact_named,
     field_named,
     fold,
@@ -98,7 +100,7 @@ _LISTED_FIELDS = {"status", *OWN_FIELDS["D"], *OWN_FIELDS["T"]}
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 SUMMARIES = ("foundational context", "compressed state", "continuation prompt")
 """Headings of what sums up an archive."""
-_LOOK_AHEAD = 60
+_LOOK_AHEAD, _FEW = 60, 2
 _SHOWN = 40
 _LONGEST_NAME = 80
 
@@ -202,6 +204,7 @@ class Reader:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.labels: Counter[str] | None = None
 
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
         """Read the records among some siblings and below them."""
@@ -379,11 +382,18 @@ class Reader:
         bold, item, sep = match["mark"].strip("`") != "", node.kind == "item", match["sep"].strip()
         known = field_named(match["key"], kind) is not None
         if ":" in sep:
-            counts = known or bold or (item and len(match["key"].split()) <= 4)
+            counts = known or bold or self._recurs(match["key"]) or (item and len(match["key"].split()) <= 4)
         else:
             opens = field_named(match["key"], kind) in _LISTED_FIELDS and not match["key"][0].islower()
             counts = known and (bold or item or sep[0] in "=\u2192" or sep == "->" or opens)
         return (match["key"], text[match.end() :]) if counts else None
+
+    def _recurs(self, label: str) -> bool:
+        """Say whether several lines of the page begin with a label."""
+        if self.labels is None:
+            labels = (labelled(line.strip(" -*+")) for line in self.page.document.lines)
+            self.labels = Counter(label.casefold() for label, value in labels if value.strip())
+        return self.labels[label.casefold()] > _FEW
 
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
         """Make the claim of a record, then read the records within it."""
@@ -558,7 +568,8 @@ class Reader:
         below = self._plain([child for child in node.children if child not in fields])
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
-        names = {"text": TEXT_NAMES[kind]} | _NAMES
+        is_answer = kind == "T" and pair is not None and fold(pair[0]) in ANSWERS
+        names = {"text": pair[0] if pair and is_answer else TEXT_NAMES[kind]} | _NAMES
         pairs = [(pairs[0][0], value), *pairs[1:]]
         return [*((names.get(name, name), each) for name, each in pairs), *nested]
 

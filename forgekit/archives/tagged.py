@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from math import exp, inf
 from typing import Any
 
@@ -129,12 +129,16 @@ _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
 _NOTE_PARTS = re.compile(r"\s*[,|;\u00b7]\s*")
+_DIVIDED = re.compile(r"[|\u00b7\u2022()\[\];]|,\s|\s[\u2013\u2014-]\s")
+_POINT = re.compile(r"\.(?:\d{1,3}|[A-Za-z])(?!\w)")
 _ANSWER = re.compile(r"[\s*_]*(?:->|=>|\u2192)\s*(\S.*?)[\s|*_]*$")
 _OUTER = " .*_`"
 _STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
+_MOST_WORDS = 4  # of what is beside a tier
 _WORDS_END = 12  # characters by which the end of words is found on its line
 _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
+_RATINGS = {"tier": "tier", "priority": "prio"}
 _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
 _TAGS = {
@@ -169,10 +173,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         if span.tag not in ("D", "T")
         or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
     ]
-    found, facts = grouped([_as_labelled(page, span) for span in spans], lines, page.rows)
-    headed = (each for each in found if each.id and lines[each.words.line - 1][:1] == "#")
-    ids = {key_of(each.id) for each in headed}
-    found = [each for each in found if not _is_field(page, each) and not _is_mention(page, each, ids)]
+    found, facts = grouped(_unrated(page, spans), lines, page.rows)
+    ids = {key_of(each.id) for each in found if each.id and lines[each.words.line - 1][:1] == "#"}
+    found = [e for e in found if not _is_field(page, e, titles) and not _is_mention(page, e, ids)]
     found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -224,6 +227,35 @@ def _with_references(spans: Sequence[Span]) -> list[Span]:
 def _says_something(text: str) -> bool:
     """Say whether words are more than marks and ids."""
     return _LETTERS.search(_ID.sub(" ", ascii_of(text))) is not None
+
+
+def _unrated(page: Page, spans: Sequence[Span]) -> list[Span]:
+    """Return spans as their labels name them, without words that belong to the tier behind them."""
+    pairs = pairwise([*spans, None])
+    kept = (one for one, behind in pairs if one and not _is_rated(page, one, behind))
+    return [_whole(page, _as_labelled(page, span)) for span in kept]
+
+
+def _whole(page: Page, span: Span) -> Span:
+    """Return a span that ends in an id with the part behind the point of that: `Decision 3.A`."""
+    part = _POINT.match(page.document.lines[span.last - 1], span.column + len(span.text))
+    is_cut = part is not None and span.line == span.last and span.tag in ("id", "dep", "by", "rev", "blk")
+    return replace(span, text=span.text + part[0]) if part and is_cut and span.text[-1:].isdigit() else span
+
+
+def _is_rated(page: Page, span: Span, behind: Span | None) -> bool:
+    """Say whether a span is the words of a tier in brackets behind it: `Epistemic: plausible (0.6)`."""
+    if (
+        behind is None
+        or behind.tag != "tier"
+        or span.tag in ("D", "T", "id", "state")
+        or span.line != behind.line
+    ):
+        return False
+    line, label = page.document.lines[span.line - 1], _label_beside(page, span)
+    between = line[span.column + len(span.text) : behind.column].strip()
+    is_first = line[: span.column].rstrip(" *_")[-1:] in {":", "\uff1a"}
+    return is_first and label != "" and between in {"(", "["} and len(span.text.split()) < _MOST_WORDS
 
 
 def _is_label(line: str, span: Span) -> bool:
@@ -291,9 +323,18 @@ def _is_led(lines: Sequence[str], words: Span, other: Span) -> bool:
     return lead is not None and words.column < lead.end() <= other.column
 
 
-def _is_field(page: Page, each: Found) -> bool:
-    """Say whether what looks like a record is a field of another one, by its label."""
-    return not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
+def _is_field(page: Page, each: Found, titles: Sequence[int]) -> bool:
+    """Say whether what looks like a record is a field of another one, by its label, or an artifact."""
+    is_field = not each.id and field_named(_label_beside(page, each.words), each.kind) in _FIELDS
+    return is_field or _is_artifact(page, each, titles)
+
+
+def _is_artifact(page: Page, each: Found, titles: Sequence[int]) -> bool:
+    """Say whether what looks like a record is below a title of artifacts, without an id of another kind."""
+    section = _section_of(page, each)
+    title = title_of_list(each.words.line, titles, page.document.lines) or (section.title if section else "")
+    lists = [kind for kind in "DTA" if lists_kind(title.strip(" *_[]<>=:-"), kind)]
+    return lists == ["A"] and kind_of(_id_of(each)) not in ("D", "T")
 
 
 def _is_mention(page: Page, each: Found, ids: set[str]) -> bool:
@@ -415,9 +456,9 @@ def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
 
 
 def _is_outside_brackets(part: str, text: str) -> bool:
-    """Say whether a text holds a part that no bracket before it is open at."""
+    """Say whether a text holds a part, outside of brackets and behind no colon, as a reason is."""
     before, found, _ = text.partition(part)
-    return bool(found) and before.count("(") == before.count(")")
+    return bool(found) and before.count("(") == before.count(")") and before.rstrip()[-1:] != ":"
 
 
 def _register(
@@ -483,9 +524,14 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     noted = _noted_before(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
-    raw = noted | raw
+    elsewhere = {
+        name for name, tag in _RATINGS.items() if all(s.line != each.words.line for s in each.all(tag))
+    }
+    raw = noted | {name: value for name, value in raw.items() if name not in noted.keys() & elsewhere}
     if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := _answer_behind(each, line)):
         raw |= {"resolution": answer, "blocked_by": []}
+    if kind == "T" and "priority" not in raw:
+        raw |= _rating_behind(line[each.words.column + len(each.words.text) :])
     if kind == "T":
         raw = _marked(line, raw, has_state=bool(each.all("state")))
         if all(span.margin < _SURE_FIELD for span in each.all("res")):  # no answer that is sure resolves it
@@ -738,10 +784,14 @@ def _label_counts(lines: Sequence[str]) -> Mapping[str, int]:
 
 
 def _as_labelled(page: Page, span: Span) -> Span:
-    """Return a thread or an answer as a decision where the label beside it is one such as `Decision`."""
-    if span.tag not in ("T", "res"):
+    """Return a thread or an answer as the decision, a rating as the state, that its label names."""
+    if span.tag not in ("T", "res", "prio"):
         return span
     label = _label_beside(page, span)
+    if span.tag == "prio":
+        behind = labelled(page.document.lines[span.line - 1].lstrip(" \t-*+>"))[1].lstrip(" *_")
+        is_state = field_named(label, "T") == "status" and behind.startswith(span.text)
+        return replace(span, tag="state") if is_state else span
     is_text = field_named(label, "D") == "text"
     is_decision = is_text and names_kind(label, "D") and not names_kind(label, "T")
     return replace(span, tag="D", value="") if is_decision else span
@@ -814,11 +864,25 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
             inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
             inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_OUTER)]
             is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
-            is_cut = is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            is_noted = tag == "alt" and any(_is_in_brackets(s.text, text) for s in inside if s.tag == tag)
+            is_cut = is_noted or (
+                is_whole and max((len(s.text) for s in inside if s.tag == tag), default=0) < len(text)
+            )
             if tag and (is_cut or all(span.tag != tag for span in inside)):
                 near = inside[0] if inside else replace(words, value="", line=number, last=number)
                 span = replace(near, tag=tag, text=text.rstrip(_OUTER), column=at, margin=inf)
                 each.fields = [*(span for span in each.fields if span not in inside), span]
+
+
+def _is_in_brackets(part: str, text: str) -> bool:
+    before = text.partition(part)[0]
+    return before.count("(") > before.count(")")
+
+
+def _rating_behind(text: str) -> dict[str, Any]:
+    """Return the priority that a part of what is behind a thread's words names: `| prio A`."""
+    noted = (fields_of_note(part, "T") for part in _DIVIDED.split(_STOP.split(text, maxsplit=1)[0]))
+    return next(({"priority": note["priority"]} for note in noted if list(note) == ["priority"]), {})
 
 
 def _answer_behind(each: Found, line: str) -> str:

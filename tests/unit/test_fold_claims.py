@@ -414,3 +414,12 @@ def test_a_remark_that_rates_a_thread_is_no_thread() -> None:
     asked = the_thread(found, first, "T2")
     assert (asked.title, asked.priority) == ("How are films treated?", Priority.HIGH)
     assert [e for e in found.entities.values() if isinstance(e, Thread)] == [asked]
+
+
+def test_an_id_of_two_words_names_the_record_of_its_own_archive() -> None:
+    first, second = "Decision 1.A", "Decision 1.B"
+    pair = archive(
+        "ONE", "2026-03-05", decision(first, "Walk"), decision(second, "Cut", dependencies=(first,))
+    )
+    made = fold([pair])
+    assert the_decision(made, pair, second).dependencies == (entity(made, pair, first),)
