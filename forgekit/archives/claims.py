@@ -214,7 +214,7 @@ def is_none(value: Any) -> bool:
     """Say whether a value is a spelling of "none"."""
     if not isinstance(value, str):
         return value is None
-    text = bare(value)[:200]
+    text = ascii_of(bare(value)[:200])
     plain = re.sub(r"\s*\([^()]*\)$", "", text) if text.endswith(")") else text
     return plain.casefold().rstrip(".") in NONE
 
