@@ -241,8 +241,22 @@ def _unquote(lines: list[str], *, lists: bool) -> None:
         title = lines[start].strip("# ")
         if inner and all(lines[n].lstrip()[:1] == ">" for n in inner) and not quotes(title):
             quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
+    for card in _cards(lines) if lists else ():
+        quoted += card
     for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _cards(lines: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the lines of each quote that begins with words and goes on with fields of a record."""
+    block: list[int] = []
+    for number, line in enumerate([*lines, ""]):
+        if line.lstrip()[:1] == ">":
+            block.append(number)
+        elif block:
+            if sum(_is_field(lines[each]) for each in block) > 1 and not _is_field(lines[block[0]]):
+                yield block
+            block = []
 
 
 def _states_facts(line: str, *, lists: bool) -> bool:
