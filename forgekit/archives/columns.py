@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from forgekit.archives.claims import is_none, key_of, parse_tier
@@ -149,20 +149,48 @@ def meaning(
     tag = kind if name == "text" else TAG_OF.get(name, "")
     if not values or (tag and _fits(tag, values)):
         return tag
-    if (
-        ids
-        and not all(map(str.isdigit, values))
-        and all(key_of(part) in ids for value in values for part in re.split(r"[,;\s\u3001]+", value))
-    ):
-        return "dep" if kind == "D" else "blk"
     counts: dict[str, float] = defaultdict(float)
     for each, margin in votes:
         if (each in _OF_KIND[kind] or each == "state") and _fits(each, values):
             counts[each] += max(margin, 0.1)
+    likeliest = max(counts, key=lambda each: counts[each], default="")
+    parts = [part for value in values for part in re.split(r"[,;\s\u3001]+", value)]
+    if ids and not all(map(str.isdigit, values)) and all(key_of(part) in ids for part in parts):
+        return likeliest if likeliest in ("by", "rev") else "dep" if kind == "D" else "blk"
     if not counts or {"blk", "res"} <= counts.keys():  # what threads wait for or how they ended
         return ""
-    best = max(counts, key=lambda each: counts[each])
-    return best if counts[best] > _MOST * sum(counts.values()) else ""
+    return likeliest if counts[likeliest] > _MOST * sum(counts.values()) else ""
+
+
+LABELS = {
+    "why": "rationale",
+    "alt": "alternatives",
+    "dep": "dependencies",
+    "by": "superseded by",
+    "rev": "revises",
+    "blk": "blocked by",
+    "res": "resolution",
+    "state": "status",
+    "tier": "confidence",
+    "prio": "priority",
+    "D": "decision",
+    "T": "title",
+}
+"""Labels of the fields that tags stand for, as data is read by."""
+
+
+def votes_for(values: Iterable[str], spans: Mapping[str, Sequence[Span]]) -> list[tuple[str, float]]:
+    """Return the tags and margins of the spans that begin values; spans are by how they begin."""
+    return [
+        (span.tag, span.margin)
+        for value in values
+        for span in spans.get(value[:BEGINS], ())
+        if value.startswith(span.text)
+    ]
+
+
+BEGINS = 4
+"""Characters by which spans are found."""
 
 
 def _fits(tag: str, values: Sequence[str]) -> bool:

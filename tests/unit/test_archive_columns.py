@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forgekit.archives.read import read_archive
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 FERRY = """\
 # HARBOUR-FERRY-TIMETABLE
@@ -53,4 +54,84 @@ Legend
 | W-1 | Serve the meal at long tables, family style | o |
 | W-2 | Light fireworks at eleven | x |
 """
-    assert [each.status.value for each in read_archive(text).decisions] == ["active", "invalidated"]
+    assert [each.status for each in read_archive(text).decisions] == [
+        DecisionStatus.ACTIVE,
+        DecisionStatus.INVALIDATED,
+    ]
+
+
+def test_cards_in_quotes_are_records_and_words_in_quotes_are_none() -> None:
+    text = """\
+Tag: `STOVE-2`. Continues `STOVE-1`.
+
+> We lay the stove with two flues and a hob.
+> confidence: 0.9
+> why: the house is empty in winter and must warm in an evening
+> status: in force
+
+> Who sweeps the chimney before the first fire?
+> priority: high
+> status: open
+
+> "A stove without a cat is no stove", as Matvey puts it.
+"""
+    found = read_archive(text)
+    assert [(each.text, each.tier) for each in found.decisions] == [
+        ("We lay the stove with two flues and a hob", 0.9)
+    ]
+    assert [each.title for each in found.threads] == ["Who sweeps the chimney before the first fire?"]
+
+
+def test_keys_of_data_that_no_label_names_mean_what_their_values_show() -> None:
+    text = """\
+{"k":"head","tag":"BUOY-FW-0412","when":"2025-04-12"}
+{"k":"d","id":"D1","say":"Sample the accelerometer at 26 Hz in storms","p":0.82,"on":[]}
+{"k":"d","id":"D2","say":"Watchdog period is eight seconds","p":0.5,"on":["D1"],"st":"revised","see":"D3"}
+{"k":"d","id":"D3","say":"Watchdog period is twenty seconds, fed from the main loop","p":0.9,"on":[]}
+{"k":"q","id":"T1","ask":"Is the lamp driver audible?","pr":"P3","st":"closed","ans":"yes at 400 Hz"}
+{"k":"q","id":"T2","ask":"Port the simulator to Windows","pr":"P1","st":"open"}
+{"k":"sample","id":"D99","say":"this is how a decision line looks","p":0.0}
+"""
+    found = read_archive(text)
+    assert [(d.local_id, d.text, d.tier, d.superseded_by) for d in found.decisions] == [
+        ("D1", "Sample the accelerometer at 26 Hz in storms", 0.82, None),
+        ("D2", "Watchdog period is eight seconds", 0.5, "D3"),
+        ("D3", "Watchdog period is twenty seconds, fed from the main loop", 0.9, None),
+    ]
+    assert [(t.title, t.status, t.resolution) for t in found.threads] == [
+        ("Is the lamp driver audible?", ThreadStatus.RESOLVED, "yes at 400 Hz"),
+        ("Port the simulator to Windows", ThreadStatus.OPEN, ""),
+    ]
+
+
+def test_a_mapping_of_names_to_like_mappings_is_records() -> None:
+    text = """\
+scale: {hot: high, cold: low}
+settled:
+  deposit-flat:
+    we_do: Ask each singer for a flat deposit of 120 pounds
+    sure: 0.85
+    now: replaced
+  deposit-parts:
+    we_do: Take the deposit in two parts, in March and April
+    sure: 0.95
+    leans_on: [deposit-flat]
+loose_ends:
+  insurance:
+    ask: Does the policy of the hall cover the risers?
+    heat: hot
+    state: open
+  encore:
+    ask: Which encore do we give in Lithuanian?
+    heat: cold
+    state: open
+"""
+    found = read_archive(text)
+    assert [(d.local_id, d.tier, d.dependencies) for d in found.decisions] == [
+        ("deposit-flat", 0.85, None),
+        ("deposit-parts", 0.95, ("deposit-flat",)),
+    ]
+    assert [(t.local_id, t.priority) for t in found.threads] == [
+        ("insurance", Priority.HIGH),
+        ("encore", Priority.LOW),
+    ]
