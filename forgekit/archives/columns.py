@@ -149,6 +149,8 @@ def meaning(
     tag = kind if name == "text" else TAG_OF.get(name, "")
     if not values or (tag and _fits(tag, values)):
         return tag
+    if kind == "T" and len(values) > 1 and all(map(priority_of, values)):
+        return "prio"
     counts: dict[str, float] = defaultdict(float)
     for each, margin in votes:
         if (each in _OF_KIND[kind] or each == "state") and _fits(each, values):

@@ -32,6 +32,7 @@ from forgekit.archives.claims import (
     kind_of,
     make_claim,
     named_fields,
+    parse_thread_status,
     text_of,
 )
 from forgekit.archives.columns import BEGINS, LABELS, meaning, votes_for
@@ -54,6 +55,7 @@ from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.states import state_named
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family, Update
+from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.model.rules import one_line
 from forgekit.text.frontmatter import Located, load_yaml
@@ -336,7 +338,7 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
         elif isinstance(value, Mapping) and not inherited and (kind := _kind_of_codes(found, value)):
             _take(found, name, value, family, carried=False, listed=kind)
         elif isinstance(value, Mapping):
-            _walk(found, value, family, carried=inherited)
+            _walk(found, _merged(value), family, carried=inherited)
         elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
             records = [item for item in value if not _is_change(found, item)]
             if kind := _kind_of_items(records) or _kind_voted(found, records):
@@ -346,6 +348,15 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
                 found.warn(
                     "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
                 )
+
+
+def _merged(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return mappings of the same lists, each about one topic, as one; any other mapping as it is."""
+    parts = [part for part in value.values() if isinstance(part, Mapping)]
+    lists = dict.fromkeys(key for part in parts for key, inner in part.items() if isinstance(inner, list))
+    if len(parts) < max(len(value), 2) or not lists or any(part.keys() != lists.keys() for part in parts):
+        return value
+    return Located(getattr(value, "line", 0), {key: [one for p in parts for one in p[key]] for key in lists})
 
 
 def _is_change(found: ClaimList, item: Any) -> bool:
@@ -361,18 +372,18 @@ def _is_change(found: ClaimList, item: Any) -> bool:
 
 
 def _kind_voted(found: ClaimList, items: Sequence[Any]) -> str:
-    """Return the kind of items in which the tagger finds records with fields, each of them one, else ""."""
+    """Return the kind of items in most of which the tagger finds a record with fields, else ""."""
     maps = [item for item in items if isinstance(item, Mapping)]
     spans = _spans_in(found.data) if len(maps) > 1 else {}
-    sums, with_fields = {"D": 0.0, "T": 0.0}, 0
+    sums, with_fields, held = {"D": 0.0, "T": 0.0}, 0, 0
     for item in maps if spans else ():
         votes = votes_for([one_line(flat(value)) for value in item.values()], spans)
-        if not any(tag in sums for tag, _ in votes):
-            return ""
-        with_fields += any(tag in LABELS and tag not in sums for tag, _ in votes)
+        held += any(tag in "DT" for tag, _ in votes)
+        with_fields += any(tag in LABELS and tag not in "DT" for tag, _ in votes)
         for tag, margin in votes:
             sums[tag] = sums.get(tag, 0.0) + margin
-    return max("DT", key=lambda kind: sums[kind]) if 2 * with_fields > len(maps) else ""
+    is_clear = 3 * held > 2 * len(maps) and 2 * with_fields > len(maps)
+    return max("DT", key=lambda kind: sums[kind]) if is_clear else ""
 
 
 def _kind_of_codes(found: ClaimList, value: Mapping[str, Any]) -> str:
@@ -417,6 +428,12 @@ def _take(
         for state, part in value.items():
             _take(found, fold(parted(state)), part, family, carried=False, listed=listed)
         return
+    items = value if isinstance(value, list) else []
+    has_titles = any(
+        field_named(key, listed) == "text" for each in items if isinstance(each, Mapping) for key in each
+    )
+    if listed == "T" and not carried and not has_titles and _kind_voted(found, items) == "D":
+        name, listed = "decisions", "D"  # such as the outcomes of resolved questions
     state = _state_of_list(name, listed)
     records = list(_records(value))
     for local_id, item in records if carried else _with_meanings(found, records, listed):
@@ -490,6 +507,10 @@ def _labels_of(
         named = [(key_of(str(item[key])), own) for item, own in zip(items, ids, strict=True) if item.get(key)]
         if tag == "dep" and all(name in ids and ids.index(name) > ids.index(own) for name, own in named):
             tag = "by"  # what a record has from a later one replaced it
+        state = parse_thread_status(parted(key))[0] if kind == "T" else None
+        tag = "res" if state is ThreadStatus.RESOLVED and not {*texts} & _HOLDS.keys() else tag
+        others = {text for name, some in values.items() if name != key for text in some if " " in text}
+        tag = "by" if kind == "D" and others.issuperset(texts) else tag  # the words of another record
         if kind == "D" and {*texts} <= _HOLDS.keys():  # `holds: true`
             tag = "state" if texts.count("false") <= texts.count("true") else ""
         name = field_named(LABELS.get(tag, ""), kind)
@@ -552,6 +573,7 @@ def _is_by_state(value: Mapping[str, Any]) -> bool:
     return bool(value) and all(isinstance(each, list) and not _is_id(key) for key, each in value.items())
 
 
+_LABELLED = ("rationale", "alternatives", "dependencies")
 _VAGUE = (None, "full_context_ref", "ignored")
 
 
@@ -563,8 +585,14 @@ def _with_inner(item: Mapping[str, Any]) -> Located:
     """Return an item with the fields of mappings that no label names: `fields: {type: {name: Decision}}`."""
     fields: dict[str, Any] = {}
     for key, value in item.items():
-        if not isinstance(value, Mapping) or _is_id(key) or any(field_named(key, kind) for kind in "DT"):
+        if not isinstance(value, Mapping) or _is_id(key):
             fields[key] = value
+        elif any(field_named(key, kind) for kind in "DT"):
+            more = (
+                {k: v for k, v in value.items() if field_named(k, "D") in _LABELLED} if len(value) > 1 else {}
+            )
+            rest = {k: v for k, v in value.items() if k not in more}
+            fields |= {key: next(iter(rest.values())) if more and len(rest) == 1 else rest or value} | more
         elif len(value) == 1 and all(isinstance(inner, str) for inner in value.values()):
             fields[key] = next(iter(value.values()))
         else:

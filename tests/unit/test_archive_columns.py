@@ -135,3 +135,56 @@ loose_ends:
         ("insurance", Priority.HIGH),
         ("encore", Priority.LOW),
     ]
+
+
+def test_lists_by_topic_are_read_together_and_outcomes_are_decisions() -> None:
+    text = """\
+# Salt road
+
+```json
+{
+  "areas": {
+    "format": {
+      "resolved_questions": [
+        {
+          "outcome": "Each episode follows one object",
+          "certainty": {"value": 0.88, "basis": "test listeners dropped off after twenty-five minutes"},
+          "still_valid": true
+        }
+      ],
+      "unresolved_questions": [
+        {"question": "Do we number the episodes?", "weight": "low"}
+      ]
+    },
+    "money": {
+      "resolved_questions": [
+        {
+          "outcome": "Sell transcripts for two euros each",
+          "certainty": {"value": 0.4, "basis": "a listener asked for print"},
+          "still_valid": false
+        },
+        {
+          "outcome": "Carry no advertising in the first season",
+          "certainty": {"value": 0.7, "basis": "the county grant forbids it until June"},
+          "still_valid": true
+        }
+      ],
+      "unresolved_questions": [
+        {"question": "Whose field recorder do we borrow?", "weight": "high", "answered": "Teun lends his"}
+      ]
+    }
+  }
+}
+```
+"""
+    found = read_archive(text)
+    assert [(d.text, d.tier, d.status) for d in found.decisions] == [
+        ("Each episode follows one object", 0.88, DecisionStatus.ACTIVE),
+        ("Sell transcripts for two euros each", 0.4, DecisionStatus.INVALIDATED),
+        ("Carry no advertising in the first season", 0.7, DecisionStatus.ACTIVE),
+    ]
+    assert found.decisions[0].rationale == "test listeners dropped off after twenty-five minutes"
+    assert [(t.priority, t.resolution) for t in found.threads] == [
+        (Priority.LOW, ""),
+        (Priority.HIGH, "Teun lends his"),
+    ]
