@@ -188,3 +188,21 @@ def test_lists_by_topic_are_read_together_and_outcomes_are_decisions() -> None:
         (Priority.LOW, ""),
         (Priority.HIGH, "Teun lends his"),
     ]
+
+
+def test_labels_in_braces_are_fields_and_a_block_comment_is_no_record() -> None:
+    text = """\
+# INVOICE-PARSER-S4
+
+[D1|active|0.9] Read the text layer first {why: the scan turned a 7 into a 1; not: always scan, a service}
+[D5|rejected|0.25] Train a layout model of our own {}
+
+/* shape for the next model, do not load:
+[D9|active|0.0] sentence {why: reason; not: a, b}
+*/
+"""
+    decisions = read_archive(text).decisions
+    assert [(d.text, d.rationale, d.alternatives) for d in decisions] == [
+        ("Read the text layer first", "the scan turned a 7 into a 1", ("always scan", "a service")),
+        ("Train a layout model of our own", "", ()),
+    ]
