@@ -225,7 +225,7 @@ def is_none(value: Any) -> bool:
     """Say whether a value is a spelling of "none"."""
     if not isinstance(value, str):
         return value is None
-    text = bare(value)[:200]
+    text = ascii_of(bare(value)[:200])
     plain = re.sub(r"\s*\([^()]*\)$", "", text) if text.endswith(")") else text
     return plain.casefold().rstrip(".") in NONE
 
@@ -458,6 +458,8 @@ class ClaimList:
         possible: what may be records and waits for a person.
         updates: what data states became of a parent's records.
         tagged: ids of the records of which the tagger read something.
+        data: the YAML or JSON that is read now.
+        codes: words of that and the priorities that they stand for.
     """
 
     claims: list[Claim] = field(default_factory=list)
@@ -467,6 +469,8 @@ class ClaimList:
     possible: list[PossibleRecord] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
     tagged: list[str] = field(default_factory=list)
+    data: str = ""
+    codes: Mapping[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def warn(self, code: str, message: str, line: int | None, fix: str = "") -> None:

@@ -53,6 +53,7 @@ _ANSWERED = re.compile(
 )
 _FOOTNOTE = re.compile(r"\s{0,3}\[\^(?P<mark>\w{1,8})\]:\s*(?=\S)")
 _FOOTMARK = re.compile(r"\[\^(?P<mark>\w{1,8})\](?!:)")
+_COMMENT_LINES = 60
 _CITATIONS = ("quote", "cite", "example")
 _ID = re.compile(r"[^\W\d_]{1,6}-?\d{1,5}\b")
 _BEGINS = re.compile(rf"#|<!|{ANY_ID}|{_ID.pattern}")
@@ -104,6 +105,9 @@ _HTML = re.compile(
     r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"
     r"|blockquote|img|del|ins|mark|small|center",
     re.IGNORECASE,
+)
+_BRACED = re.compile(
+    r"(?<=\S)\s+\{(?P<label>[^\W\d_][^{}:]{0,30}):\s*(?P<rest>[^{}]+)\}\s*$|(?<=\S)\s+\{\}\s*$"
 )
 _DATA = ("yaml", "yml", "json", "jsonl")
 _DETAILS = re.compile(r"</?(?:details|summary)\b.*")
@@ -214,8 +218,13 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
 
 
 def _quote_elements(lines: list[str]) -> None:
-    """Write each HTML quote whose tag begins or ends a line as a quote of Markdown."""
+    """Write each HTML quote whose tag begins or ends a line, and `/* comment */`, as a quote of Markdown."""
     first, name, depth = 0, "", 0
+    for number in _outside(lines):
+        if lines[number].startswith("/*"):
+            behind = range(number, min(number + _COMMENT_LINES, len(lines)))
+            end = next((n for n in behind if lines[n].rstrip().endswith("*/")), -1)
+            lines[number : end + 1] = [f"> {line}" for line in lines[number : end + 1]]
     for number in _outside(lines):
         line = lines[number].casefold()
         opening = _HTML_QUOTE.search(line) if depth == 0 else None
@@ -250,8 +259,22 @@ def _unquote(lines: list[str], *, lists: bool) -> None:
         title = lines[start].strip("# ")
         if inner and all(lines[n].lstrip()[:1] == ">" for n in inner) and not quotes(title):
             quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
+    for card in _cards(lines) if lists else ():
+        quoted += card
     for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _cards(lines: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the lines of each quote that begins with words and goes on with fields of a record."""
+    block: list[int] = []
+    for number, line in enumerate([*lines, ""]):
+        if line.lstrip()[:1] == ">":
+            block.append(number)
+        elif block:
+            if sum(_is_field(lines[each]) for each in block) > 1 and not _is_field(lines[block[0]]):
+                yield block
+            block = []
 
 
 def _states_facts(line: str, *, lists: bool) -> bool:
@@ -359,7 +382,7 @@ class _Markup:
         for number in outside:
             if "[[" in lines[number]:
                 lines[number] = _LINK.sub(r"\1", lines[number])
-            lines[number] = _BLOCK_ID.sub("", lines[number])
+            lines[number] = _BRACED.sub(_unbraced, _BLOCK_ID.sub("", lines[number]))
             if not lines[number].isascii() and not _OTHER_HEADING.fullmatch(lines[number]):
                 lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
             lines[number] = _RUN_IN.sub(_labelled, lines[number], count=1)
@@ -444,6 +467,18 @@ def _as_fields(match: re.Match[str]) -> str:
     pairs.sort(key=lambda pair: not any(field_named(pair[0], kind) == "text" for kind in "DT"))
     text = pairs.pop(0)[1] if any(field_named(pairs[0][0], kind) == "text" for kind in "DT") else ""
     return " \u00b7 ".join([text, *(f"{name}: {value}" for name, value in pairs)])
+
+
+def _unbraced(match: re.Match[str]) -> str:
+    """Write the labelled values in braces behind a record with dots between: `{why: a; not: b}`."""
+    if not match["label"]:
+        return ""
+    parts = re.split(r"\s*;\s+(?=[^\W\d_][^:;]{0,30}:\s)", f"{match['label']}: {match['rest']}")
+    return (
+        "".join(f" \u00b7 {part}" for part in parts)
+        if _is_label(match["label"]) or parts[1:]
+        else match.group()
+    )
 
 
 def _labelled(match: re.Match[str]) -> str:

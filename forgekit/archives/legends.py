@@ -134,7 +134,7 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 def _signs(lines: Sequence[str]) -> Iterator[tuple[str, _Meaning]]:
     for line in lines:
         label = _LABEL.match(line[:200])
-        named = label["label"] if label and not _ENTRY.fullmatch(line[: label.end()]) else ""
+        named = label["label"] if label and not _ENTRY.fullmatch(line[: label.end()].lstrip("-* ")) else ""
         rated = field_named(named, "D") or field_named(named, "T") or ""
         entries = list(_entries(line[label.end() :] if label and named else line))
         longest = max((len(sign) for sign, _ in entries), default=0)
@@ -186,7 +186,8 @@ def _written(line: str, pattern: re.Pattern[str], found: Mapping[str, _Meaning])
         sign = match.group().removesuffix("\ufe0f") if match.group() not in found else match.group()
         meaning = found.get(sign) or found[f"{sign}\ufe0f"]
         before = line[: match.start()].strip(" \t*+->")
-        if meaning.value and not (meaning.field and before):
+        is_cell = before[-1:] == "|" and line[match.end() :].lstrip()[:1] == "|"
+        if meaning.value and not (meaning.field and before and not is_cell):
             return meaning.value.strip("[]()") if before[-1:] in _OPEN else meaning.value
         parted = "" if before[-1:] in {"", "|", "(", ";", "."} else "; "
         return f"{parted}{meaning.field}: "

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -23,15 +24,19 @@ from forgekit.archives.claims import (
     PLAIN_ID,
     ClaimList,
     bare,
+    flat,
     is_moment,
     is_none,
     items,
     keep_unknown,
+    key_of,
     kind_of,
     make_claim,
     named_fields,
+    parse_thread_status,
     text_of,
 )
+from forgekit.archives.columns import BEGINS, LABELS, meaning, votes_for
 from forgekit.archives.differences import change_of, is_change
 from forgekit.archives.document import Document, read_document
 from forgekit.archives.labels import (
@@ -41,14 +46,17 @@ from forgekit.archives.labels import (
     lists_kind,
     names_kind,
     parted,
+    priority_of,
     quotes,
     state_of_label,
 )
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
+from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.states import state_named
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family, Update
+from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.model.rules import one_line
 from forgekit.text.frontmatter import Located, load_yaml
@@ -265,6 +273,8 @@ def read_log(
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
         maps = [Located(first_line, _by_type(listed))]
+    found.data = text
+    found.codes = dict(pair for document in maps for pair in _codes_in(document))
     for document in maps:
         _walk(found, document, family, carried=carried_only)
     for claim in found.claims:  # JSON is read without its lines
@@ -276,18 +286,46 @@ def read_log(
 def _by_type(items: Iterable[Any]) -> dict[str, Any]:
     """Return the items of a list by their `type`; of one that is no record, its facts of the archive."""
     found: dict[str, Any] = {}
+    items = list(items)
+    typed = _type_key(items)
+    groups: dict[str, list[Any]] = {}
+    for item in items if typed else ():
+        groups.setdefault(fold(str(item[typed])), []).append(item)
+    kinds = {name: _kind_of_items(group) for name, group in groups.items() if not quotes(name)}
     for item in items:
         if not isinstance(item, Located):
             found.setdefault("decision", []).append(item)
             continue
-        key = next((name for name in ("type", "kind") if name in item), "")
+        key = next((name for name in ("type", "kind", typed) if name in item), "")
         named = fold(str(item[key])) if key else "decision"
         values = {name: value for name, value in item.items() if name != key}
+        if key == typed and (kind := kinds.get(named, "")):
+            named = _LISTS[kind]
         if any(lists_kind(named, kind) for kind in "DTA"):
             found.setdefault(named, []).append(Located(item.line, values))
         else:
             found |= {name: value for name, value in values.items() if fact_named(fold(name))}
     return found
+
+
+_LISTS = {"D": "decision", "T": "thread", "A": "artifact"}
+_TYPE = re.compile(r"[^\W\d]{1,20}")
+
+
+def _type_key(items: Sequence[Any]) -> str:
+    """Return the key that gives the type of each item by a word that comes again, "" if none does."""
+    if len(items) < _FEWEST_TYPED or not all(isinstance(item, Mapping) for item in items):
+        return ""
+    for key in items[0]:
+        words = [item.get(key) for item in items]
+        is_word = all(isinstance(word, str) and _TYPE.fullmatch(word) for word in words)
+        repeated = [word for word in words if words.count(word) > 1]
+        if is_word and 2 * len(repeated) >= len(words) and not any(field_named(key, k) for k in "DT"):
+            return str(key)
+    return ""
+
+
+_FEWEST_TYPED = 4
 
 
 def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carried: bool) -> None:
@@ -298,19 +336,28 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
         listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
         if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):
             _take(found, name, value, family, carried=inherited)
-        elif isinstance(value, Mapping) and not inherited and (kind := _kind_of_codes(value)):
+        elif isinstance(value, Mapping) and not inherited and (kind := _kind_of_codes(found, value)):
             _take(found, name, value, family, carried=False, listed=kind)
         elif isinstance(value, Mapping):
-            _walk(found, value, family, carried=inherited)
+            _walk(found, _merged(value), family, carried=inherited)
         elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
             records = [item for item in value if not _is_change(found, item)]
-            if kind := _kind_of_items(records):
+            if kind := _kind_of_items(records) or _kind_voted(found, records):
                 _take(found, name, records, family, carried=False, listed=kind)
             elif records and family is not Family.MACHINE and not fact_named(name):
                 message = f"the {len(records)} entries under {name[:40]!r} are no records that are known"
                 found.warn(
                     "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
                 )
+
+
+def _merged(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return mappings of the same lists, each about one topic, as one; any other mapping as it is."""
+    parts = [part for part in value.values() if isinstance(part, Mapping)]
+    lists = dict.fromkeys(key for part in parts for key, inner in part.items() if isinstance(inner, list))
+    if len(parts) < max(len(value), 2) or not lists or any(part.keys() != lists.keys() for part in parts):
+        return value
+    return Located(getattr(value, "line", 0), {key: [one for p in parts for one in p[key]] for key in lists})
 
 
 def _is_change(found: ClaimList, item: Any) -> bool:
@@ -325,10 +372,39 @@ def _is_change(found: ClaimList, item: Any) -> bool:
     return bool(name)
 
 
-def _kind_of_codes(value: Mapping[str, Any]) -> str:
+def _kind_voted(found: ClaimList, items: Sequence[Any]) -> str:
+    """Return the kind of items in most of which the tagger finds a record with fields, else ""."""
+    maps = [item for item in items if isinstance(item, Mapping)]
+    spans = _spans_in(found.data) if len(maps) > 1 else {}
+    sums, with_fields, held = {"D": 0.0, "T": 0.0}, 0, 0
+    for item in maps if spans else ():
+        votes = votes_for([one_line(flat(value)) for value in item.values()], spans)
+        held += any(tag in "DT" for tag, _ in votes)
+        with_fields += any(tag in LABELS and tag not in "DT" for tag, _ in votes)
+        for tag, margin in votes:
+            sums[tag] = sums.get(tag, 0.0) + margin
+    is_clear = 3 * held > 2 * len(maps) and 2 * with_fields > len(maps)
+    return max("DT", key=lambda kind: sums[kind]) if is_clear else ""
+
+
+def _kind_of_codes(found: ClaimList, value: Mapping[str, Any]) -> str:
     """Return the kind of the items in a mapping whose keys are all ids, "" for any other mapping."""
-    is_keyed = value and all(_is_code(key) and isinstance(item, Mapping) for key, item in value.items())
-    return _kind_of_items(list(value.values())) if is_keyed else ""
+    is_coded = value and all(_is_code(key) and isinstance(item, Mapping) for key, item in value.items())
+    items = list(value.values())
+    if is_coded:
+        return _kind_of_items(items)
+    return _kind_of_items(items) or _kind_voted(found, items) if _is_keyed(value) else ""
+
+
+def _is_keyed(value: Mapping[str, Any]) -> bool:
+    """Say whether the values of a mapping are like records, each under its name."""
+    inner = list(value.values())
+    if len(inner) == 1 or not all(isinstance(each, Mapping) and len(each) > 1 for each in inner):
+        return False
+    names = [key for key in value if any(field_named(key, kind) for kind in "DT") or lists_kind(key, "A")]
+    parts = [part for each in inner for part in each.values()]
+    is_deep = any(isinstance(p, list) and any(isinstance(one, Mapping) for one in p) for p in parts)
+    return not names and not is_deep and bool(set.intersection(*(set(each) for each in inner)))
 
 
 def _kind_of_items(value: list[Any]) -> str:
@@ -353,8 +429,15 @@ def _take(
         for state, part in value.items():
             _take(found, fold(parted(state)), part, family, carried=False, listed=listed)
         return
+    items = value if isinstance(value, list) else []
+    has_titles = any(
+        field_named(key, listed) == "text" for each in items if isinstance(each, Mapping) for key in each
+    )
+    if listed == "T" and not carried and not has_titles and _kind_voted(found, items) == "D":
+        name, listed = "decisions", "D"  # such as the outcomes of resolved questions
     state = _state_of_list(name, listed)
-    for local_id, item in _records(value):
+    records = list(_records(value))
+    for local_id, item in records if carried else _with_meanings(found, records, listed):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
         kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or _kind_stated(item) or listed
         if not isinstance(item, Mapping) and _is_id(item):
@@ -377,12 +460,96 @@ def _take(
             found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
 
 
+def _with_meanings(
+    found: ClaimList, records: Sequence[tuple[str, Any]], listed: str
+) -> Iterator[tuple[str, Any]]:
+    """Yield records with a known label for each key that is not known, as all its values seem to mean."""
+    kinds = [(kind_of(each) if LOCAL_ID.fullmatch(each) else "") or listed for each, _ in records]
+    ids = [key_of(local_id) for local_id, _ in records]
+    labels: dict[str, dict[str, str]] = {}
+    for kind in {*kinds} & {"D", "T"}:
+        maps = [
+            item if k == kind and isinstance(item, Mapping) else {}
+            for (_, item), k in zip(records, kinds, strict=True)
+        ]
+        labels[kind] = _labels_of(found, maps, kind, ids) if sum(map(bool, maps)) > 1 else {}
+    for (local_id, item), kind in zip(records, kinds, strict=True):
+        known = labels.get(kind, {})
+        if isinstance(item, Mapping) and known:
+            named: dict[str, Any] = {}
+            for key, value in item.items():
+                label = str(known.get(key, key))
+                meant = found.codes.get(value, value) if isinstance(value, str) else value
+                meant = _HOLDS.get(str(value), meant) if label == "status" else meant
+                named[label if label not in named else key] = meant
+            if named.get("status") == _HOLDS["false"] and named.get("superseded by"):
+                named["status"] = "superseded"
+            yield local_id, Located(getattr(item, "line", 0), named)
+        else:
+            yield local_id, item
+
+
+def _labels_of(
+    found: ClaimList, items: Sequence[Mapping[str, Any]], kind: str, ids: Sequence[str]
+) -> dict[str, str]:
+    """Return the labels of fields for those keys of like items, with their ids, that are not known."""
+    values: dict[str, list[str]] = {}
+    for key, value in (pair for item in items for pair in item.items() if not is_none(pair[1])):
+        inner = value if isinstance(value, list) else [value]
+        if not any(isinstance(each, Mapping) for each in inner):
+            text = one_line(flat(value))
+            values.setdefault(key, []).append(found.codes.get(text, text))
+    given = {field_named(key, kind) for item in items for key in item}
+    unknown = {key: texts for key, texts in values.items() if field_named(key, kind) is None}
+    spans = _spans_in(found.data) if unknown else {}
+    labels: dict[str, str] = {}
+    for key, texts in unknown.items():
+        tag = meaning(key, texts, votes_for(texts, spans), kind, {*ids} - {""})
+        named = [(key_of(str(item[key])), own) for item, own in zip(items, ids, strict=True) if item.get(key)]
+        if tag == "dep" and all(name in ids and ids.index(name) > ids.index(own) for name, own in named):
+            tag = "by"  # what a record has from a later one replaced it
+        state = parse_thread_status(parted(key))[0] if kind == "T" else None
+        tag = "res" if state is ThreadStatus.RESOLVED and not {*texts} & _HOLDS.keys() else tag
+        others = {text for name, some in values.items() if name != key for text in some if " " in text}
+        tag = "by" if kind == "D" and others.issuperset(texts) else tag  # the words of another record
+        if kind == "D" and {*texts} <= _HOLDS.keys():  # `holds: true`
+            tag = "state" if texts.count("false") <= texts.count("true") else ""
+        name = field_named(LABELS.get(tag, ""), kind)
+        if name and (name in _SEVERAL or name not in given):
+            given.add(name)
+            labels[key] = LABELS[tag]
+    return labels
+
+
+_HOLDS = {"true": "active", "false": "no longer valid"}
+_SEVERAL = ("alternatives", "dependencies", "blocked_by")
+
+
+def _codes_in(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the words that mappings rate and their priorities: `{hot: high, cold: low}`."""
+    for value in document.values():
+        if isinstance(value, Mapping):
+            if len(value) > 1 and all(isinstance(v, str) and priority_of(v) for v in value.values()):
+                yield from value.items()
+            yield from _codes_in(value)
+
+
+@lru_cache(maxsize=2)
+def _spans_in(data: str) -> Mapping[str, Sequence[Span]]:
+    """Return what the tagger finds in data, by how it begins."""
+    lines = data.split("\n")
+    spans: dict[str, list[Span]] = {}
+    for span in spans_of(lines, [True] * len(lines)):
+        spans.setdefault(span.text[:BEGINS], []).append(span)
+    return spans
+
+
 def _state_of_list(name: str, kind: str) -> str:
     """Return the state that the name of a list gives its records, "" for none."""
     if kind not in ("D", "T"):
         return ""
     state = state_of_label(name, kind)
-    return str(state.value) if state is not None else state_named(name, kind)
+    return str(state.value) if state is not None else state_named(name, kind) if " " in name else ""
 
 
 def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -416,6 +583,7 @@ def _is_by_state(value: Mapping[str, Any]) -> bool:
     return bool(value) and all(isinstance(each, list) and not _is_id(key) for key, each in value.items())
 
 
+_LABELLED = ("rationale", "alternatives", "dependencies")
 _VAGUE = (None, "full_context_ref", "ignored")
 
 
@@ -427,8 +595,14 @@ def _with_inner(item: Mapping[str, Any]) -> Located:
     """Return an item with the fields of mappings that no label names: `fields: {type: {name: Decision}}`."""
     fields: dict[str, Any] = {}
     for key, value in item.items():
-        if not isinstance(value, Mapping) or _is_id(key) or any(field_named(key, kind) for kind in "DT"):
+        if not isinstance(value, Mapping) or _is_id(key):
             fields[key] = value
+        elif any(field_named(key, kind) for kind in "DT"):
+            more = (
+                {k: v for k, v in value.items() if field_named(k, "D") in _LABELLED} if len(value) > 1 else {}
+            )
+            rest = {k: v for k, v in value.items() if k not in more}
+            fields |= {key: next(iter(rest.values())) if more and len(rest) == 1 else rest or value} | more
         elif len(value) == 1 and all(isinstance(inner, str) for inner in value.values()):
             fields[key] = next(iter(value.values()))
         else:
@@ -453,6 +627,9 @@ def _kind_stated(item: Any) -> str:
 
 def _records(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the id ("" if there is none) and the item of each record in a list or a mapping of ids."""
+    if isinstance(value, Mapping) and not all(map(_is_id, value)) and _is_keyed(value):
+        yield from ((key, _with_inner(inner)) for key, inner in value.items())
+        return
     for each in value if isinstance(value, list) else [value]:
         item = _with_inner(each) if isinstance(each, Mapping) else each
         if isinstance(item, Mapping):

@@ -191,7 +191,9 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     for table in document.nodes:
         if table.kind == "table" and records.lists_chunks(table):
             lines[table.line - 1 : table.last] = [False] * (table.last - table.line + 1)
-    read = sorted([*(c.line for c in page.found.claims), *(u.line for u in page.found.updates)])
+    found = page.found
+    begun = [*(each.line for each in found.claims), *(each.line for each in found.updates)]
+    read = sorted([*begun, *(line for line, *_ in found.unnumbered)])
     for fence, is_own, heading in _fences(document, spans):
         is_most = 2 * (fence.last_line - fence.first_line) > len(document.lines)
         is_data = fence.info in _DATA or (fence.info == "" and not read and is_most)

@@ -40,6 +40,7 @@ from forgekit.archives.claims import (
     references,
     series_of,
 )
+from forgekit.archives.columns import with_columns
 from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import (
     CONFIDENCE,
@@ -158,15 +159,19 @@ _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
-    tables = (node for node in page.document.nodes if node.kind == "table")
-    page.rows.update({row.line: (table.cells, row.cells) for table in tables for row in table.children})
+    tables = [
+        (node.cells, [(row.line, row.cells) for row in node.children])
+        for node in page.document.nodes
+        if node.kind == "table"
+    ]
+    page.rows.update({line: (heads, cells) for heads, rows in tables for line, cells in rows})
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     page.begun = sorted({(claim.line, claim.local_id) for claim in claims})
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
     labels = _label_counts(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
-    spans = spans if by_id else with_lists(spans, lines, own)
+    spans = with_columns(spans if by_id else with_lists(spans, lines, own), lines, tables)
     spans = [
         span
         for span in _with_references(spans)
