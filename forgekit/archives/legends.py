@@ -134,7 +134,8 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 def _signs(lines: Sequence[str]) -> Iterator[tuple[str, _Meaning]]:
     for line in lines:
         label = _LABEL.match(line[:200])
-        named = label["label"] if label and not _ENTRY.fullmatch(line[: label.end()].lstrip("-* ")) else ""
+        entry = _ENTRY.fullmatch(line[: label.end()].lstrip("-* ")) if label else None
+        named = label["label"] if label and not (entry and entry["mark"].strip()) else ""
         rated = field_named(named, "D") or field_named(named, "T") or ""
         entries = list(_entries(line[label.end() :] if label and named else line))
         longest = max((len(sign) for sign, _ in entries), default=0)

@@ -500,7 +500,10 @@ def _labels_of(
             text = one_line(flat(value))
             values.setdefault(key, []).append(found.codes.get(text, text))
     given = {field_named(key, kind) for item in items for key in item}
-    unknown = {key: texts for key, texts in values.items() if field_named(key, kind) is None}
+    beside = {key for item in items for key in item if _beside_state(item, key, kind)}
+    unknown = {
+        key: texts for key, texts in values.items() if not field_named(key, kind) and key not in beside
+    }
     spans = _spans_in(found.data) if unknown else {}
     labels: dict[str, str] = {}
     for key, texts in unknown.items():
@@ -519,6 +522,13 @@ def _labels_of(
             given.add(name)
             labels[key] = LABELS[tag]
     return labels
+
+
+def _beside_state(item: Mapping[str, Any], key: str, kind: str) -> str:
+    """Return the label that a key is behind the state of its record, "" if none: superseded, `by: 5`."""
+    state = next((str(value) for each, value in item.items() if field_named(each, kind) == "status"), "")
+    label = f"{state} {key}"
+    return label if not field_named(key, kind) and field_named(label, kind) == "superseded_by" else ""
 
 
 _HOLDS = {"true": "active", "false": "no longer valid"}
@@ -557,10 +567,7 @@ def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(item, Mapping):
         text, raw = annotated(text_of(item), kind, clauses=True)
         return ({"text": text, **raw} if text_of(item) else {}), {}
-    pairs = [(str(key), value) for key, value in item.items()]
-    state = next((str(value) for key, value in pairs if field_named(key, kind) == "status"), "")
-    beside = {key: f"{state} {key}" for key, _ in pairs if not field_named(key, kind)}  # superseded, `by: 5`
-    pairs = [(name if field_named(name := beside.get(key, key), kind) else key, v) for key, v in pairs]
+    pairs = [(_beside_state(item, str(key), kind) or str(key), value) for key, value in item.items()]
     raw, unknown = named_fields(pairs, kind)
     raw.pop("local_id", None)
     made = next(

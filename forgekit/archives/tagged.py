@@ -94,7 +94,7 @@ _NO_REFERENCE = ("tier", "prio", "why", "note")
 _SURE_BESIDE = 4.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
-_SURE_FIELD = 1.5
+_SURE_FIELD = 2.0
 """The least margin of a field of a record that was found by its id."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
@@ -129,6 +129,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
+_BAR = re.compile(r"(?<!\\)\|")
 _NOTE_PARTS = re.compile(r"\s*[,|;\u00b7]\s*")
 _DIVIDED = re.compile(r"[|\u00b7\u2022()\[\];]|,\s|\s[\u2013\u2014-]\s")
 _POINT = re.compile(r"\.(?:\d{1,3}|[A-Za-z])(?!\w)")
@@ -221,7 +222,12 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 
 def _with_references(spans: Sequence[Span]) -> list[Span]:
-    """Return spans; the id of a record that seems to rate or explain another is what that depends on."""
+    """Return spans; the id of a record that seems to rate or explain another is what that depends on.
+
+    What names an archive is the id of no record.
+    """
+    names = {(span.line, span.column) for span in spans if span.tag in ("tag", "parent")}
+    spans = [span for span in spans if span.tag != "id" or (span.line, span.column) not in names]
     ids = {key_of(span.text) for span in spans if span.tag == "id" and not span.text.isdigit()}
     return [
         replace(span, tag="dep") if span.tag in _NO_REFERENCE and key_of(span.text) in ids else span
@@ -674,7 +680,7 @@ def _label_beside(page: Page, span: Span) -> str:
     line = page.document.lines[span.line - 1]
     label = labelled(line.lstrip(" \t-*+>"))[0]
     if line.lstrip()[:1] == "|":
-        heads, column = page.rows.get(span.line, _NO_ROW)[0], line.count("|", 0, span.column) - 1
+        heads, column = page.rows.get(span.line, _NO_ROW)[0], len(_BAR.findall(line, 0, span.column)) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
     return label
 

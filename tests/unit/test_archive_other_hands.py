@@ -72,7 +72,8 @@ def test_the_words_before_a_tier_in_brackets_are_no_alternative() -> None:
     text = (
         "## Decisions\n\n* **K5** Buy the wheels from a wheelbarrow maker.\n  * Because: they are cheap\n"
         "  * Over: robotics wheels; casting our own\n  * Epistemic: plausible (0.6)\n"
-        "* **K6** Steer by camera.\n  * Over: beacons\n  * Epistemic: plausible (0.65)\n"
+        "* **K6** Steer by camera.\n  * Because: it is light\n"
+        "  * Over: beacons\n  * Epistemic: plausible (0.65)\n"
     )
     read = read_archive(text).decisions
     assert [(d.tier, d.alternatives) for d in read] == [
@@ -187,14 +188,14 @@ def test_every_line_with_an_id_of_a_series_below_a_title_of_threads_is_one() -> 
     text = (
         "[HILOS]\n(H1) \u00bfQui\u00e9n llama? | abierto | prioridad A\n"
         "(H2) Andamio | bloqueado por H1 | prioridad B\n"
-        "(H3) Murci\u00e9lagos | resuelto: se trabaja en marzo | prioridad C\n\n"
+        "(H3) \u00bfD\u00f3nde van los murci\u00e9lagos? | resuelto: se trabaja en marzo | prioridad C\n\n"
         "[EJEMPLO PARA ENTRADAS]\n(H9) Texto del hilo | abierto\n"
     )
     read = read_archive(text).threads
     assert [(t.local_id, t.title, t.priority and t.priority.value) for t in read] == [
         ("H1", "\u00bfQui\u00e9n llama?", "high"),
         ("H2", "Andamio", "medium"),
-        ("H3", "Murci\u00e9lagos", "low"),
+        ("H3", "\u00bfD\u00f3nde van los murci\u00e9lagos?", "low"),
     ]
     assert (read[1].blocked_by, read[2].resolution) == (("H1",), "se trabaja en marzo")
 
