@@ -89,6 +89,7 @@ _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
 _DEFINES = re.compile(r"\s{0,3}:\s+(?=\S)")
 _DEFINED = re.compile(r"\s{0,3}:\s+(?:\*\*?|__?)([^\W\d_][^*_:\n]{1,30}?)(?:\*\*?|__?)\s+(?=\S)")
 _DEFINITION = re.compile(r"\s{0,3}:\s+(?=[^\W\d_][^:\uff1a]{0,40}[:\uff1a]\s)")
+_BRACKET_LABEL = re.compile(r"\s*\[(?P<label>[^\W\d_][^\[\]]{1,30})\]\s+(?=\S)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
@@ -100,7 +101,7 @@ _ELEMENT = re.compile(
 _INNER = re.compile(r"<([^\W\d_][\w-]*)>([^<]*)</\1>")
 _NESTED = re.compile(rf"(?<=>)\s*(?:{_INNER.pattern}\s*)+(?=</[^\W\d_][\w-]*>\s*$)")
 _COUNTED = re.compile(r"[^\W\d_]{1,12}[-_.]?\d{1,4}")
-_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*([\"'])(.*?)\2")
 _HTML = re.compile(
     r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"
     r"|blockquote|img|del|ins|mark|small|center",
@@ -426,6 +427,8 @@ class _Markup:
             self.lines[number - 1], self.lines[number] = "", f"- {before}: {line[match.end() :]}"
         elif match := _labelled_definition(line) or _FIELD_LIST.match(line):
             self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
+        elif (match := _BRACKET_LABEL.match(line)) and _is_label(match["label"]):
+            self.lines[number] = f"- {match['label']}: {line[match.end() :]}"
         elif self.org:
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif (match := _MARKED_LINE.match(line)) and (
@@ -440,7 +443,7 @@ class _Markup:
             self.depth -= not match["before"].strip()
             self.headed = min(self.headed, self.depth + 1)
             return
-        pairs = {k.casefold(): html.unescape(v) for k, v in _ATTRIBUTE.findall(match["attributes"])}
+        pairs = {k.casefold(): html.unescape(v) for k, _, v in _ATTRIBUTE.findall(match["attributes"])}
         first = next(iter(pairs), "")
         key = "id" if "id" in pairs or not _COUNTED.fullmatch(pairs.get(first, "")) else first
         local_id, name = pairs.pop(key, ""), match["name"].replace("_", " ")

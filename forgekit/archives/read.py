@@ -54,6 +54,8 @@ from forgekit.times import Instant
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _NO_FIELDS = {"text", "entity", "number", "goes_on"}
 """What a claim has beside its fields."""
+_MADE = re.compile(r"O[DT]\d{3,}")
+"""An id that the reader gave."""
 _COMPACTION = "This session is being continued from a previous conversation"
 
 
@@ -66,9 +68,16 @@ def read_archive(text: str, labels: OwnLabels = ()) -> ArchiveText:
     with own_labels(labels):
         document = read_document(text)
         found = _read(document)
-        if document.quoted and not (found.decisions or found.threads):
-            found = _read(read_document(text, unquote=True))
+        if document.quoted and not _named(found):
+            opened = _read(read_document(text, unquote=True))
+            found = opened if _named(opened) or not (found.decisions or found.threads) else found
     return _compaction(found) if is_compaction(text) else found
+
+
+def _named(found: ArchiveText) -> list[str]:
+    """Return the ids that an archive itself gives to its records."""
+    ids = [*(each.local_id for each in found.decisions), *(each.local_id for each in found.threads)]
+    return [local_id for local_id in ids if not _MADE.fullmatch(local_id)]
 
 
 def is_compaction(text: str) -> bool:

@@ -393,6 +393,9 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     if claim.family in _WHOLE or claim.kind == "A" or is_short(claim.local_id):
         return
     kind = claim.kind
+    if not claim.values.get("text") and each.words.margin >= _SURE_FIELD:
+        claim.values["text"] = each.words.text
+        _take_out(page, claim, each.words.text)
     spans = [
         span
         for span in each.fields

@@ -596,3 +596,35 @@ def test_an_element_with_inner_elements_holds_its_text_and_ends() -> None:
         ("T3", "Colour-blind test", "resolved", "shapes on the hats"),
         ("T4", "French title", "open", ""),
     ]
+
+
+def test_labels_in_brackets_begin_fields() -> None:
+    read = read_archive(
+        "## Decisions\n\n### D1\nServe tiles from storage.\n  [rationale] the server fell over\n"
+        "  [alternatives] a bigger server | bought tiles\n  [status] active\n"
+    )
+    assert [(d.text, d.rationale, d.alternatives) for d in read.decisions] == [
+        ("Serve tiles from storage.", "the server fell over", ("a bigger server", "bought tiles"))
+    ]
+
+
+def test_an_attribute_may_hold_the_other_quote() -> None:
+    read = read_archive(
+        '<log>\n<decision id="D1" reason="it\'s small">\n<text>Use gas</text>\n</decision>\n</log>\n'
+    )
+    assert [(d.text, d.rationale) for d in read.decisions] == [("Use gas", "it's small")]
+
+
+def test_quoted_cards_are_read_beside_words_that_only_seem_to_be_records() -> None:
+    cards = "".join(
+        f"> **F{n}** [active]\n> **Decided:** {text}\n> **Reason:** small\n> **Confidence:** 90%\n\n"
+        for n, text in enumerate(("Beds lie in the north", "Drip watering", "Two beds a family"), 1)
+    )
+    read = read_archive(
+        f"# Garden\n\nEach card is one decision.\n\n{cards}Ready: a map of the beds; a rota\n"
+    )
+    assert [(d.local_id, d.text) for d in read.decisions] == [
+        ("F1", "Beds lie in the north"),
+        ("F2", "Drip watering"),
+        ("F3", "Two beds a family"),
+    ]
