@@ -147,7 +147,7 @@ def meaning(
     values = [value for value in values if not is_none(value)]
     name = field_named(label, kind) or ""
     tag = kind if name == "text" else TAG_OF.get(name, "")
-    if not values or (tag and _fits(tag, values)):
+    if not values or (tag and _fits(tag, values)) or (kind == "D" and name and not tag):
         return tag
     if kind == "T" and len(values) > 1 and all(map(priority_of, values)):
         return "prio"

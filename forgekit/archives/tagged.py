@@ -29,6 +29,7 @@ from forgekit.archives.claims import (
     is_none,
     items,
     key_of,
+    keys_in,
     kind_of,
     make_claim,
     named_fields,
@@ -407,7 +408,7 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     rest = _shorten(claim, each, spans)
     _correct(claim, each, spans)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
-    missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
+    missing = {name: sure[name] for name in names if name in sure and _lacks(page, claim, name, sure[name])}
     if claim.values.get("status") is ThreadStatus.OPEN:
         missing.pop("resolution", None)
     for value in missing.values():
@@ -423,6 +424,13 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     if missing:
         page.found.tagged.append(claim.local_id)
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
+
+
+def _lacks(page: Page, claim: Claim, name: str, value: Any) -> bool:
+    """Say whether a record lacks a field that a value can give: what names no record is no dependency."""
+    ids = {key_of(each.local_id) for each in page.found.claims} if name == "dependencies" else ()
+    names_record = name != "dependencies" or bool(references(value) or keys_in(value, ids))
+    return names_record and not _has(claim, name)
 
 
 def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:

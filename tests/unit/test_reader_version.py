@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"28": "95c91e7b1cf958af7085227695efc715ad4572d58830ac3661f9f7c32f95bc6f"}
+READ = {"28": "f3f63245856ae24239d11870db5099f1eaa584c7c8aebd2eeab9eac627e11ef3"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
