@@ -1,10 +1,10 @@
 """What archives state: `read_archive` reads one text, `fold` joins all of them, `settle` finds what to write.
 
-Order of reading: `document` (Markdown structure) with `legends`, `logs`, `records`, `notes`, `updates`,
-`differences` (of a parent's records); `tagged` with `tokens`, `tagger`, `spans`, `layout`, `grouping` (what
-has no known label); `remarks`, `claims` (values, merging), `metadata`, `read`. Order of joining: `ancestry`
-with `descriptions`, `fold`, `aggregate`, `conversations`, `changes`. `states` reads what the words of a state
-mean, `machine_block` writes records as a block.
+Order of reading: `document` (Markdown structure) with `legends` and `markup`, `logs`, `records`, `notes`,
+`updates`, `differences` (of a parent's records); `tagged` with `tokens`, `tagger`, `spans`, `layout`,
+`columns`, `grouping` (what has no known label); `remarks`, `claims` (values, merging), `metadata`, `read`.
+Order of joining: `ancestry` with `descriptions`, `fold`, `aggregate`, `conversations`, `changes`. `states`
+reads what the words of a state mean, `machine_block` writes records as a block.
 """
 
 from __future__ import annotations

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from forgekit.archives.claims import is_none, key_of, parse_tier
+from forgekit.archives.document import BAR
 from forgekit.archives.labels import CONFIDENCE, field_named, leading, priority_of
 from forgekit.archives.spans import Span
 
-TAG_OF = {
+TAG_OF_WORDS = {
     "rationale": "why",
     "alternatives": "alt",
     "dependencies": "dep",
@@ -23,6 +24,9 @@ TAG_OF = {
     "revises": "rev",
     "blocked_by": "blk",
     "resolution": "res",
+}
+"""Tags of the fields whose values are words or names."""
+TAG_OF = TAG_OF_WORDS | {
     "status": "state",
     "tier": "tier",
     "confidence": "tier",
@@ -39,7 +43,6 @@ _WHOLE = {"D", "T", "why", "alt", "dep", "tier", "prio", "blk", "res"}
 _FEWEST = 2
 _MOST = 0.6
 """The share of the tagger's spans in a column, by margin, that must agree."""
-_BAR = re.compile(r"(?<!\\)\|")
 _LABELLED = re.compile(r"[^\W\d_][^:\uff1a]{0,30}[:\uff1a](?!//)")
 _SURE = 4.0
 _MARKS = "*_`~ "
@@ -77,7 +80,7 @@ def _read(
 ) -> None:
     """Write the spans of the rows of one kind in a table."""
     found = {
-        (line, at): [span for span in by_line[line] if _place(lines[line - 1], span) == at]
+        (line, at): [span for span in by_line[line] if column_of(lines[line - 1], span) == at]
         for line, _ in rows
         for at in range(len(heads))
     }
@@ -164,20 +167,8 @@ def meaning(
     return likeliest if counts[likeliest] > _MOST * sum(counts.values()) else ""
 
 
-LABELS = {
-    "why": "rationale",
-    "alt": "alternatives",
-    "dep": "dependencies",
-    "by": "superseded by",
-    "rev": "revises",
-    "blk": "blocked by",
-    "res": "resolution",
-    "state": "status",
-    "tier": "confidence",
-    "prio": "priority",
-    "D": "decision",
-    "T": "title",
-}
+LABELS = {tag: name.replace("_", " ") for name, tag in TAG_OF.items() if tag != "id"}
+LABELS |= {"D": "decision", "T": "title"}
 """Labels of the fields that tags stand for, as data is read by."""
 
 
@@ -220,13 +211,13 @@ def _scale(values: Iterable[str]) -> int:
     return 0 if not _CLASSES < most <= _TEN else _FIVE if most <= _FIVE else _TEN
 
 
-def _place(line: str, span: Span) -> int:
-    """Return the number of the column that a span is in."""
-    return len(_BAR.findall(line[: span.column])) - (line.lstrip()[:1] == "|")
+def column_of(line: str, span: Span) -> int:
+    """Return the number of the column of its row that a span is in."""
+    return len(BAR.findall(line, 0, span.column)) - (line.lstrip()[:1] == "|")
 
 
 def _start(line: str, at: int, cell: str) -> int:
     """Return the column at which a cell's words begin on their line."""
-    bars = [match.end() for match in _BAR.finditer(line)]
+    bars = [match.end() for match in BAR.finditer(line)]
     bars = bars if line.lstrip()[:1] == "|" else [0, *bars]
     return max(line.find(cell, bars[at] if at < len(bars) else 0), 0)

@@ -113,7 +113,8 @@ _BRACED = re.compile(
 _DATA = ("yaml", "yml", "json", "jsonl")
 _DETAILS = re.compile(r"</?(?:details|summary)\b.*")
 _WIKI = re.compile(r"(?P<mark>={2,6})\s*(?P<title>[^=\s][^=]{0,200}?)\s*={2,6}\s*$")
-_BAR = re.compile(r"(?<!\\)\|")
+BAR = re.compile(r"(?<!\\)\|")
+"""What parts the cells of a row."""
 _MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
 _PRINTED = ("registry state", "updated context")
 _PRINTED_END = tuple(f"(end of {title})" for title in _PRINTED)
@@ -196,9 +197,10 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     write_out(lines, _outside(lines))
     _label_answers(lines)
     _place_footnotes(lines)
-    write_html(lines, _outside(lines))
-    open_cards(lines, _outside(lines))
-    put_ids_first(lines, _outside(lines))
+    outside = _outside(lines)
+    write_html(lines, outside)
+    open_cards(lines, outside)
+    put_ids_first(lines, outside)
     _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)
@@ -398,10 +400,8 @@ class _Markup:
         match = _ELEMENT.fullmatch(_NESTED.sub(_as_fields, line)) if self.elements else None
         if match and (match["name"] or match["end"]) in self.elements:
             self._element(number, match)
-        elif (heading := _OTHER_HEADING.fullmatch(line)) and (heading["boxed"] or "A").isupper():
-            self.lines[number] = (
-                f"## {next(filter(None, heading.group('title', 'ruled', 'boxed', 'bracketed')))}"
-            )
+        elif title := _other_heading(line):
+            self.lines[number] = f"## {title}"
         elif heading := _WIKI.match(line) or (_ORG.match(line) if self.org else None):
             title = _ORG_NOTES.sub(_org_notes, heading["title"]) if self.org else heading["title"]
             self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
@@ -462,6 +462,13 @@ class _Markup:
         self.headed = self.depth if local_id else self.headed
         heading = f"{'#' * min(self.depth, 6)} {local_id or name}{noted}"
         self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
+
+
+def _other_heading(line: str) -> str:
+    """Return the title of a heading by a sign, a rule or brackets, "" for any other line."""
+    match = _OTHER_HEADING.fullmatch(line)
+    title = next(filter(None, match.group("title", "ruled", "boxed", "bracketed"))) if match else ""
+    return "" if match and match["boxed"] and not title.isupper() else title
 
 
 def _as_fields(match: re.Match[str]) -> str:
@@ -771,7 +778,7 @@ def cells(row: str) -> tuple[str, ...]:
     inner = row.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
-    parts = (_BREAK.sub("\n", cell).strip() for cell in _BAR.split(inner))
+    parts = (_BREAK.sub("\n", cell).strip() for cell in BAR.split(inner))
     return tuple(_TAG.sub(" ", cell).replace("\\|", "|") for cell in parts)
 
 

@@ -483,22 +483,21 @@ _LISTED = ("alternatives", "rationale", "dependencies", "blocked_by", "resolutio
 """Fields that the first part of a label names, whatever it is joined to: `Rejected options and why not`."""
 
 
+def _is_headed(noun: str, rest: str, table: Words[str]) -> bool:
+    """Say whether the first word of a label names its field: `alternatives considered`, `reasoning chain`."""
+    name = table.get(noun)
+    is_known = rest in STATES["D"] or rest in table or rest in _LEGENDS
+    is_more = name in _HEADED and len(rest) > _SHORT and not is_known and noun not in JOINING["D"]
+    return rest.isalpha() and (name == "alternatives" or is_more)
+
+
 @lru_cache(maxsize=16_384)
 def _look_up(label: str, table: Words[str]) -> str | None:
     key = fold(parted(label))
     parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
     parts += [_ARTICLE.sub("", key, count=1)]
-    noun, _, participle = key.partition(" ")  # alternatives considered, in any language
-    parts += [noun] if participle.isalpha() and table.get(noun) == "alternatives" else []
-    is_more = (
-        len(participle) > _SHORT
-        and participle not in STATES["D"]
-        and participle not in {*table, *_LEGENDS}
-        and noun not in JOINING["D"]
-    )
-    parts += (
-        [noun] if participle.isalpha() and is_more and table.get(noun) in _HEADED else []
-    )  # reasoning chain
+    noun, _, rest = key.partition(" ")
+    parts += [noun] if _is_headed(noun, rest, table) else []
     parts += [joined[1]] if (joined := _JOINED.match(key)) and table.get(joined[1]) in _LISTED else []
     words = key.split()
     timely = [word for word in words if _CHANGES.get(word) == "now"] if len(words) > 1 else []

@@ -41,7 +41,7 @@ from forgekit.archives.claims import (
     references,
     series_of,
 )
-from forgekit.archives.columns import with_columns
+from forgekit.archives.columns import TAG_OF_WORDS, column_of, with_columns
 from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import (
     CONFIDENCE,
@@ -130,7 +130,6 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 _ITEM_HEAD = re.compile(r"\s*(?:(?:[-*+\u2022]|\(?\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?[*_]{0,3}")
 _LEAD = re.compile(r"[^\w*]*(?:[*+-]\s+)?[^\w*]*\*\*(?!\s)[^*]{3,}\*\*")
 _NOTE = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{1,80})[)\]\uff09]")
-_BAR = re.compile(r"(?<!\\)\|")
 _NOTE_PARTS = re.compile(r"\s*[,|;\u00b7]\s*")
 _DIVIDED = re.compile(r"[|\u00b7\u2022()\[\];]|,\s|\s[\u2013\u2014-]\s")
 _POINT = re.compile(r"\.(?:\d{1,3}|[A-Za-z])(?!\w)")
@@ -144,16 +143,6 @@ _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _RATINGS = {"tier": "tier", "priority": "prio"}
 _BEFORE = ("tier", "confidence", "priority", "status")
 """The fields that brackets before a record's words may give."""
-_TAGS = {
-    "rationale": "why",
-    "alternatives": "alt",
-    "dependencies": "dep",
-    "superseded_by": "by",
-    "revises": "rev",
-    "blocked_by": "blk",
-    "resolution": "res",
-}
-"""Tags of fields whose values are words or names."""
 _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
@@ -274,7 +263,7 @@ def _is_label(line: str, span: Span) -> bool:
     """Say whether words are the label of a field, with a colon behind them."""
     behind = line[span.column + len(span.text) :].lstrip(" *_`")
     names = (field_named(span.text, kind) for kind in "DT")
-    return behind[:1] in {":", "\uff1a"} and any(name in _TAGS or name in _FIELDS for name in names)
+    return behind[:1] in {":", "\uff1a"} and any(name in TAG_OF_WORDS or name in _FIELDS for name in names)
 
 
 def _is_understood(page: Page, problem: Problem) -> bool:
@@ -428,9 +417,10 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
 
 def _lacks(page: Page, claim: Claim, name: str, value: Any) -> bool:
     """Say whether a record lacks a field that a value can give: what names no record is no dependency."""
+    if _has(claim, name):
+        return False
     ids = {key_of(each.local_id) for each in page.found.claims} if name == "dependencies" else ()
-    names_record = name != "dependencies" or bool(references(value) or keys_in(value, ids))
-    return names_record and not _has(claim, name)
+    return name != "dependencies" or bool(references(value) or keys_in(value, ids))
 
 
 def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
@@ -660,7 +650,7 @@ def _meant(page: Page, span: Span, each: Found) -> Span:
         return span
     name = field_named(_label_beside(page, span), "D")
     if name in _NAMING:
-        return replace(span, tag=_TAGS[name])
+        return replace(span, tag=TAG_OF_WORDS[name])
     own, others = series_of(_id_of(each)), map(series_of, _named(span))
     earlier = any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
     return replace(span, tag="rev") if span.tag == "by" and earlier else span
@@ -691,23 +681,22 @@ def _label_beside(page: Page, span: Span) -> str:
     line = page.document.lines[span.line - 1]
     label = labelled(line.lstrip(" \t-*+>"))[0]
     if line.lstrip()[:1] == "|":
-        heads, column = page.rows.get(span.line, _NO_ROW)[0], len(_BAR.findall(line, 0, span.column)) - 1
+        heads, column = page.rows.get(span.line, _NO_ROW)[0], column_of(line, span)
         label = heads[column] if 0 <= column < len(heads) else ""
     return label
 
 
 def _take_out(page: Page, claim: Claim, value: str | list[str]) -> None:
     """Take the lines that are a value and a label out of a record's text; such a label is known now."""
-    rest = REST[claim.kind]
+    rest, own = REST[claim.kind], page.document.lines[claim.line - 1]
     parts = value if isinstance(value, list) else [value]
     kept: list[str] = []
     for line in str(claim.values.get(rest) or "").split("\n"):
         label, value_of = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
-        if not any(part in line for part in parts):
-            kept.append(line)
-        elif label and _is_all(value_of, parts):
+        is_held = any(part in line for part in parts)
+        if is_held and label and _is_all(value_of, parts):
             page.understood.add((None, not_known(label, claim.local_id)))
-        elif not _is_all(line, parts) or line.strip() not in page.document.lines[claim.line - 1]:
+        elif not is_held or not _is_all(line, parts) or line.strip() not in own:
             kept.append(line)
     if rest in claim.values:
         claim.values[rest] = "\n".join(kept)
@@ -732,7 +721,7 @@ def _kind_of(each: Found) -> str:
 def _fields(each: Found, kind: str) -> dict[str, Any]:
     """Return the fields of a record under the names of claims."""
     raw: dict[str, Any] = {}
-    for name, tag in _TAGS.items():
+    for name, tag in TAG_OF_WORDS.items():
         spans = each.all(tag) if name in OWN_FIELDS[kind] else []
         if spans and tag in ("alt", "blk"):
             raw[name] = [part for span in spans for part in _parts(span)]
@@ -881,10 +870,10 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
         at = behind if number == words.line else len(line) - len(_ITEM_HEAD.sub("", line, count=1))
         lead, pairs = split_labels(line[at:], kind) if line.lstrip()[:1] != "|" else ("", [])
         for name, value in pairs if number == words.line or not lead.strip(" :*_") else ():
-            tag, text = _TAGS.get(name, ""), _STOP.split(value, maxsplit=1)[0]
+            tag, text = TAG_OF_WORDS.get(name, ""), _STOP.split(value, maxsplit=1)[0]
             at = max(line.find(value, at), at)
             inside = [s for s in each.fields if s.line == number and at <= s.column < at + len(text)]
-            inside = [s for s in inside if s.tag in _TAGS.values() or s.text == text.rstrip(_OUTER)]
+            inside = [s for s in inside if s.tag in TAG_OF_WORDS.values() or s.text == text.rstrip(_OUTER)]
             is_whole = tag == "res" or (tag in ("dep", "by") and not references(text))
             is_noted = tag == "alt" and any(_is_in_brackets(s.text, text) for s in inside if s.tag == tag)
             is_cut = is_noted or (
