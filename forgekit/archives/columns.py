@@ -60,6 +60,14 @@ def with_columns(
     for span in spans:
         by_line[span.line].append(span)
     for heads, rows in tables:
+        for at in range(len(heads)):
+            if _are_signs([row[1][at] for row in rows if at < len(row[1])]):
+                for line, _ in rows:
+                    by_line[line] = [
+                        span
+                        for span in by_line[line]
+                        if span.tag != "id" or column_of(lines[line - 1], span) != at
+                    ]
         of_kind: dict[str, list[Row]] = {"D": [], "T": []}
         for row in rows:
             kinds = [span.tag for span in by_line.get(row[0], ()) if span.tag in of_kind]
@@ -128,6 +136,11 @@ def _are_own(cells: Iterable[str], ids: Collection[str]) -> bool:
     """Say whether cells are the ids of their rows."""
     keys = list(map(key_of, cells))
     return len(set(keys)) == len(keys) and all(key in ids for key in keys)
+
+
+def _are_signs(cells: Sequence[str]) -> bool:
+    """Say whether cells come again too often for ids."""
+    return 3 * len({*cells}) < 2 * len(cells)
 
 
 def _is_of(tag: str, old: Sequence[Span], kind: str) -> bool:

@@ -21,9 +21,11 @@ from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
+from forgekit.archives.delimited import write_tables
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.archives.legends import write_out
 from forgekit.archives.markup import open_cards, put_ids_first, write_html
+from forgekit.archives.sections import is_sectioned
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
@@ -45,13 +47,16 @@ _QUOTE = re.compile(r" {0,3}> ?")
 _RUN_IN = re.compile(
     r"^(\s*(?:[-*+]\s+)?(?:\*\*|__)(?P<label>[^\W\d_]{3,30}(?: [^\W\d_]{2,30}){0,3}))\.(\*\*|__)(?=\s)"
 )
-_SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a]")
+_SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a\u25b8\u25b6]")
 _CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
 _ASKED = re.compile(r"[\s*_>-]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})\b.*[?\uff1f][\s*_]*$")
 _ANSWERED = re.compile(
     r"(?P<mark>[\s>-]*)[*_]*(?P<letter>[A-Z])\.?(?P<n>\d{1,3})(?:[:.)*_]+|\s+[\u2013\u2014-])\s*"
 )
 _FOOTNOTE = re.compile(r"\s{0,3}\[\^(?P<mark>\w{1,8})\]:\s*(?=\S)")
+_ENDNOTE = re.compile(r"\s{0,3}\[(?P<mark>\d{1,2})\]\s+(?=\S)")
+_ENDMARK = re.compile(r"(?<=\S) ?\[(?P<mark>\d{1,2})\](?=[\s.,;*_]*$)")
+_FEWEST_NOTES = 2
 _FOOTMARK = re.compile(r"\[\^(?P<mark>\w{1,8})\](?!:)")
 _COMMENT_LINES = 60
 _CITATIONS = ("quote", "cite", "example")
@@ -195,13 +200,15 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     _unwrap(lines)
     _open_callouts(lines)
     write_out(lines, _outside(lines))
+    write_tables(lines)
     _label_answers(lines)
     _place_footnotes(lines)
-    outside = _outside(lines)
-    write_html(lines, outside)
-    open_cards(lines, outside)
-    put_ids_first(lines, outside)
-    _Markup(lines)
+    if not is_sectioned("\n".join(lines)):
+        outside = _outside(lines)
+        write_html(lines, outside)
+        open_cards(lines, outside)
+        put_ids_first(lines, outside)
+        _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)
     if plain := _unindented(lines, builder.indented):
@@ -275,7 +282,9 @@ def _cards(lines: Sequence[str]) -> Iterator[list[int]]:
         if line.lstrip()[:1] == ">":
             block.append(number)
         elif block:
-            if sum(_is_field(lines[each]) for each in block) > 1 and not _is_field(lines[block[0]]):
+            fields = [_is_field(lines[each]) for each in block]
+            labelled = all(_SPEAKER.match(lines[each].lstrip(" >")) for each in block[1:])
+            if not fields[0] and (sum(fields) > 1 or (any(fields) and labelled)):
                 yield block
             block = []
 
@@ -348,20 +357,36 @@ def _label_answers(lines: list[str]) -> None:
 
 
 def _place_footnotes(lines: list[str]) -> None:
-    """Write each footnote where its mark is, behind what it is about, if it has one mark."""
+    """Write each footnote where its mark is, behind what it is about, if it has one mark.
+
+    Notes without the sign of Markdown, `[1] Because`, all stand below the lines that their marks end.
+    """
     outside = _outside(lines)
-    notes = {match["mark"]: number for number in outside if (match := _FOOTNOTE.match(lines[number]))}
-    places = defaultdict(list)
-    for number in outside if notes else ():
-        for match in _FOOTMARK.finditer(lines[number]):
-            if notes.get(match["mark"], number) != number:
-                places[match["mark"]].append(number)
+    notes, places = _notes(lines, outside, _FOOTNOTE, _FOOTMARK)
+    if not notes:
+        notes, places = _notes(lines, outside, _ENDNOTE, _ENDMARK)
+        placed = [number for where in places.values() for number in where]
+        if len(placed) != len(notes) or len(notes) < _FEWEST_NOTES or max(placed) > min(notes.values()):
+            return
     for mark, where in places.items():
         if len(where) == 1:
             line, note = where[0], notes[mark]
-            text = _FOOTNOTE.sub("", lines[note], count=1)
-            lines[line] = lines[line].replace(f"[^{mark}]", f" \u2014 {text}")
+            text = lines[note].partition("]")[2].lstrip(": ")
+            lines[line] = re.sub(rf" ?\[\^?{mark}\]", lambda _, text=text: f" \u2014 {text}", lines[line])  # type: ignore[misc]
             lines[note] = ""
+
+
+def _notes(
+    lines: Sequence[str], outside: Sequence[int], note: re.Pattern[str], mark: re.Pattern[str]
+) -> tuple[dict[str, int], dict[str, list[int]]]:
+    """Return the line of each footnote by its mark, and the lines that have the mark."""
+    notes = {match["mark"]: number for number in outside if (match := note.match(lines[number]))}
+    places = defaultdict(list)
+    for number in outside if notes else ():
+        for match in mark.finditer(lines[number]):
+            if notes.get(match["mark"], number) != number:
+                places[match["mark"]].append(number)
+    return notes, places
 
 
 def _callout_title(kind: str, title: str) -> str:

@@ -278,11 +278,9 @@ def _words_in(text: str) -> list[tuple[int, int, set[str]]]:
     for n, (start, _) in enumerate(words):
         count = _PHRASE if text[start : words[n][1]] in _HEADS else 1
         for _, end in words[n : n + count]:
-            roles = set[str]()
-            for stem in range(max(end - 3, start + 1), end + 1):
-                if text[stem:end] in _INFLECTIONS:
-                    roles |= _ROLES.get(text[start:stem], roles)
-            if roles:
+            stems = range(end, max(end - 3, start + 1) - 1, -1)  # the longest first: `files` is of `file`
+            known = (_ROLES.get(text[start:stem]) for stem in stems if text[stem:end] in _INFLECTIONS)
+            if roles := next(filter(None, known), None):
                 found.append((start, end, roles))
     for word, roles in () if text.isascii() else _WIDE_ROLES.items():
         if word in text:

@@ -22,7 +22,7 @@ _HEAD = re.compile(
     r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s)"
     r"(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
     r"[<(\[]?"
-    r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
+    r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$)|(?=[(\[][^()\[\]]{1,60}[)\]]\s?:))+"
 )
 _COUNTED = re.compile(
     r"(?:#{1,6}\s+|[*_]{0,3}(?=[^\W\d_]+ \d+\W*$))"
@@ -207,7 +207,7 @@ def _series(lines: Sequence[str], own: Sequence[bool]) -> Iterable[dict[str, Pla
     """Return the ids that begin lines, by what is the same in them, each with its first place."""
     series: dict[str, dict[str, Place]] = defaultdict(dict)
     for number, line in enumerate(lines, 1):
-        match = _HEAD.match(line[:_HEAD_LIMIT]) if own[number - 1] else None
+        match = _HEAD.match(ascii_of(line[:_HEAD_LIMIT])) if own[number - 1] else None
         if match and len(match["id"]) <= _LONGEST and (count := _COUNT.search(match["id"])):
             prefix = match["id"][: count.start()]
             if prefix.strip("0123456789."):
@@ -230,7 +230,7 @@ def _begun(name: str, place: Place, nearest: Span, spans: Sequence[Span], text: 
     """Return the spans of a line that begins with an id of a series, or with none as an item of a list."""
     line, first, end = place
     words = next((span for span in spans if span.tag in ("D", "T")), None)
-    noted = _NOTED.match(text, end) if words is None else None
+    noted = _NOTED.match(ascii_of(text), end) if words is None else None
     end = noted.end() if noted else end
     start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
     if words is None or words.column + len(words.text) <= start:

@@ -52,6 +52,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
+from forgekit.archives.sections import is_section, is_sectioned, load_sections
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.states import state_named
 from forgekit.errors import FormatError
@@ -189,10 +190,12 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
     """Say whether a fence holds YAML of an archive: in a record only if it names local ids or a tag."""
     if info == "front matter":
         return True
-    if info in ("yaml", "yml", "json"):
+    if info in ("yaml", "yml", "json", "toml", "ini", "cfg", "conf"):
         return not in_record or _OF_ARCHIVE.search(content) is not None
     if info != "":
         return False
+    if is_sectioned(content):
+        return not in_record
     first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "").strip()
     key = fold(first.split(":")[0])
     return (
@@ -205,6 +208,8 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
 def is_bare_log(lines: Sequence[str]) -> bool:
     """Say whether a whole text is YAML or JSON of an archive without a fence around it."""
     full = [line for line in lines if line.strip() and line.strip() != "---"]
+    if is_sectioned("\n".join(full)):
+        return True
     if full and full[0].lstrip()[:1] in ("{", "["):
         return (
             full[-1].rstrip()[-1:] in ("}", "]")
@@ -236,11 +241,17 @@ def own_part(text: str, without: Collection[str] = ()) -> str:
 
 
 def unread_lines(text: str, taken: AbstractSet[int]) -> list[bool]:
-    """Return which lines of YAML or JSON belong to no record, parent or state of the conversation.
+    """Return which lines of data belong to no record, parent or state of the conversation.
 
     `taken` are the lines on which records begin, from 0.
     """
     unread: list[bool] = []
+    if is_sectioned(text):
+        is_taken = False
+        for number, line in enumerate(text.split("\n")):
+            is_taken = number in taken or (is_taken and not is_section(line))
+            unread.append(not is_taken)
+        return unread
     record = -1  # the indent of the record that a line may belong to
     for number, line in enumerate(own_part(text, _STATE).split("\n")):
         indent = len(line) - len(line.lstrip())
@@ -269,7 +280,7 @@ def read_log(
         raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
     if text[:1] == "{" and _JSON_LINES.search(text):
         text = f"[{_JSON_LINES.sub(lambda m: f'}},{m[1]}', text)}]"
-    documents = load_yaml(text, first_line)
+    documents = [load_sections(text, first_line)] if is_sectioned(text) else load_yaml(text, first_line)
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
         maps = [Located(first_line, _by_type(listed))]
@@ -404,7 +415,9 @@ def _is_keyed(value: Mapping[str, Any]) -> bool:
     names = [key for key in value if any(field_named(key, kind) for kind in "DT") or lists_kind(key, "A")]
     parts = [part for each in inner for part in each.values()]
     is_deep = any(isinstance(p, list) and any(isinstance(one, Mapping) for one in p) for p in parts)
-    return not names and not is_deep and bool(set.intersection(*(set(each) for each in inner)))
+    return (
+        2 * len(names) < len(value) and not is_deep and bool(set.intersection(*(set(each) for each in inner)))
+    )
 
 
 def _kind_of_items(value: list[Any]) -> str:
@@ -440,6 +453,7 @@ def _take(
     for local_id, item in records if carried else _with_meanings(found, records, listed):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
         kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or _kind_stated(item) or listed
+        kind = listed if kind == "A" and listed else kind  # decisions numbered A1, A2
         if not isinstance(item, Mapping) and _is_id(item):
             found.updates.append(Update(local_id=str(item).strip(), line=line or 1, text=name))
             continue

@@ -103,7 +103,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
 _CODE = re.compile(r"`[^`]*`")
 _PATH = re.compile(r"[\w.*-]*[/*.][\w.*]")
-_SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
+_SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b\u060c\u061b]|(?<=[^\W\d_])/(?=[^\W\d_])")
 
 
 def annotated(

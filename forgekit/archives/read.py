@@ -39,6 +39,7 @@ from forgekit.archives.logs import (
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
 from forgekit.archives.remarks import add_rejected, add_remarks
+from forgekit.archives.sections import is_sectioned
 from forgekit.archives.tagged import read_tagged
 from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
@@ -70,7 +71,7 @@ def read_archive(text: str, labels: OwnLabels = ()) -> ArchiveText:
         found = _read(document)
         if document.quoted and not _named(found):
             opened = _read(read_document(text, unquote=True))
-            found = opened if _named(opened) or not (found.decisions or found.threads) else found
+            found = opened if _named(opened) or not found.decisions else found
     return _compaction(found) if is_compaction(text) else found
 
 
@@ -112,11 +113,7 @@ def _read(document: Document) -> ArchiveText:
     names_parent = bool(metadata.parents_of(page, stated, usable, None))
     updates = [*found.updates, *(read_updates(page) if names_parent else ())]
     taken = set(page.taken)
-    if is_log_alone:
-        unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
-    else:
-        unread = _with_data(page, spans)
-        unread = [is_unread and number not in page.of_parents for number, is_unread in enumerate(unread, 1)]
+    unread = _unread_alone(page) if is_log_alone else _unread(page, spans)
     listed = records.read_insights(page)
     unread = [is_unread and number not in listed for number, is_unread in enumerate(unread, 1)]
     tagged = read_tagged(page, unread)
@@ -189,7 +186,15 @@ def _with_states(page: Page, claims: Sequence[Claim], *, has_parent: bool) -> li
     return [claim_rules.restated(claim) for claim in claims]
 
 
-def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
+def _unread_alone(page: Page) -> list[bool]:
+    """Return which lines of a text that is all data the tagger reads: of sections those without records."""
+    found, text = page.found, "\n".join(page.document.lines)
+    begun = {claim.line - 1 for claim in found.claims}
+    begun |= {line - 1 for line, *_ in found.unnumbered} if is_sectioned(text) else set()
+    return unread_lines(text, begun)
+
+
+def _unread(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     """Return which lines the tagger reads: those of the archive that no rule reads, and such of its data."""
     document, lines = page.document, list(page.own)
     for section in document.sections if page.found.claims else ():
@@ -211,7 +216,7 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
             begun = read[bisect_left(read, first) : bisect_left(read, last)]
             unread = unread_lines(fence.content, {line - 1 - first for line in begun})
             lines[first : last - 1] = unread[: last - 1 - first]
-    return lines
+    return [is_unread and number not in page.of_parents for number, is_unread in enumerate(lines, 1)]
 
 
 def _fences(

@@ -23,6 +23,7 @@ _USUAL, _CLEAR = "active", 3.0
 _GAP = 2
 _LONGEST = 40
 _JOINED, _JOINED_WORD = re.compile(r"(?:[^\W_]+[-/])+$"), re.compile(r"(?:[^\W_]+[-/])*[^\W_]+$")
+_REST_OF_WORD = re.compile(r"(?<=[A-Za-z])[A-Za-z\d]+")
 _JOINED_BEHIND = re.compile(r"(?:-|(?<=[^\W\d_]-))[^\W\d_]+")
 """What belongs to an id that the tagger found behind it, at most `_LONGEST` characters."""
 _SHARE = re.compile(r"0[.,]\d+")
@@ -108,7 +109,8 @@ def _whole(lines: Sequence[str], name: str, first: Place, last: Place) -> tuple[
         before := joined.search(line[max(0, start - _LONGEST) : start])
     ):
         first = (first[0], start - len(before.group()), first[2])
-    behind = _JOINED_BEHIND.match(lines[last[0]], last[2]) if name != "id" else None
+    behind = _REST_OF_WORD.match(lines[last[0]], last[2])
+    behind = behind or (_JOINED_BEHIND.match(lines[last[0]], last[2]) if name != "id" else None)
     end = behind.end() if behind else last[2]
     text = lines[last[0]][first[1] if first[0] == last[0] else 0 : end]
     shut = lines[last[0]][end : end + 1] == ")" and text.count("(") > text.count(")")

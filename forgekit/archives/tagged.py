@@ -749,7 +749,7 @@ def _parts(span: Span) -> Sequence[str]:
     """Return the alternatives that a span names together, any other span as it is."""
     if span.tag != "alt":
         return [span.text]
-    return [item for part in _SLASH.split(span.text) for item in items(part, prefer=";\uff1b\n")]
+    return [item for part in _SLASH.split(span.text) for item in items(part, prefer=";\uff1b\u061b\n")]
 
 
 def _tier(span: Span) -> str:

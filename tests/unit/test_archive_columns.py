@@ -82,6 +82,34 @@ Tag: `STOVE-2`. Continues `STOVE-1`.
     assert [each.title for each in found.threads] == ["Who sweeps the chimney before the first fire?"]
 
 
+def test_cards_with_labels_before_other_signs_are_records_of_an_archive_without_others() -> None:
+    text = """\
+# Board
+
+## Settled
+
+> **Books stand by season**
+> reason \u25b8 visitors do not know the subject
+> dropped ideas \u25b8 by colour
+
+## To do
+
+- Fire inspection: open
+"""
+    assert [(each.text, each.rationale) for each in read_archive(text).decisions] == [
+        ("Books stand by season", "visitors do not know the subject")
+    ]
+
+
+def test_signs_that_come_again_in_a_column_are_no_ids() -> None:
+    rows = "".join(
+        f"| B | {text} | {why} |\n"
+        for text, why in (("Ride north to south", "wind"), ("Sleep in tents", "cheap"), ("Cook late", "heat"))
+    )
+    found = read_archive(f"# Trip\n\n| sign | what | why |\n|---|---|---|\n{rows}").decisions
+    assert [each.text for each in found] == ["Ride north to south", "Sleep in tents", "Cook late"]
+
+
 def test_keys_of_data_that_no_label_names_mean_what_their_values_show() -> None:
     text = """\
 {"k":"head","tag":"BUOY-FW-0412","when":"2025-04-12"}

@@ -628,3 +628,16 @@ def test_quoted_cards_are_read_beside_words_that_only_seem_to_be_records() -> No
         ("F2", "Drip watering"),
         ("F3", "Two beds a family"),
     ]
+
+
+def test_threads_whose_ids_have_wide_brackets_behind_them_are_those_of_one_series() -> None:
+    text = (
+        "■ 未解決\n\nQ1（高）：機種変更のときのデータ移行をどうするか\nQ2（低）：ダークモードの配色\n"
+        "Q3（保留・Q1待ち）：家族との共有機能\nQ4（解決済み）：看板の文字の色 → 藍色に決めた\n"
+    )
+    assert [(t.local_id, t.title) for t in read_archive(text).threads] == [
+        ("Q1", "機種変更のときのデータ移行をどうするか"),
+        ("Q2", "ダークモードの配色"),
+        ("Q3", "家族との共有機能"),
+        ("Q4", "看板の文字の色"),
+    ]

@@ -62,6 +62,31 @@ def test_a_footnote_is_read_where_its_mark_is() -> None:
     assert "Felt rots within five years" in f"{decision.rationale} {decision.context}"
 
 
+NOTES = """\
+Decision 1. Fibre tiles without asbestos (confidence high) [1]
+   Rejected: metal tiles
+
+Decision 2. Pay in ten parts (confidence medium) [2]
+
+Notes
+[1] the town forbids asbestos from 2027
+[2] half of the tenants are pensioners
+"""
+
+
+def test_notes_without_the_sign_of_markdown_are_read_where_their_marks_are() -> None:
+    read = read_archive(NOTES)
+    assert [(d.local_id, d.rationale) for d in read.decisions] == [
+        ("Decision 1", "the town forbids asbestos from 2027"),
+        ("Decision 2", "half of the tenants are pensioners"),
+    ]
+
+
+def test_records_numbered_in_brackets_are_no_notes() -> None:
+    text = "## Decisions\n\n[1] Use a tin roof\n\n[2] Two doors, which rests on [1]\n"
+    assert read_archive(text).decisions[0].text == "Use a tin roof"
+
+
 @pytest.mark.parametrize(
     ("words", "rejected"),
     [
