@@ -140,7 +140,8 @@ def _are_own(cells: Iterable[str], ids: Collection[str]) -> bool:
 
 def _are_signs(cells: Sequence[str]) -> bool:
     """Say whether cells come again too often for ids."""
-    return 3 * len({*cells}) < 2 * len(cells)
+    full = [cell for cell in cells if cell.strip()]
+    return 3 * len({*full}) < 2 * len(full)
 
 
 def _is_of(tag: str, old: Sequence[Span], kind: str) -> bool:

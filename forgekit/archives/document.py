@@ -862,7 +862,10 @@ def inherited_lines(document: Document) -> list[tuple[int, int]]:
 
 
 def _titled(document: Document, what: str) -> Iterator[tuple[int, int]]:
-    for section in document.sections:
+    """Yield first and last line of the sections with such a title; that of a whole text quotes nothing."""
+    first, *others = document.sections or (None,)
+    is_all = first is not None and others and first.last_line == len(document.lines)
+    for section in others if is_all else document.sections:
         if quotes(section.title) == what:
             yield section.heading_line, section.last_line
 

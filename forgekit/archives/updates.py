@@ -75,7 +75,7 @@ def read_updates(page: Page) -> list[Update]:
         )
         keys = {*map(key_of, ids)}
         if not ids or not keys.isdisjoint(known) or not (is_listed or is_update):
-            own.update(filter(None, map(series_of, ids)))
+            own.update(filter(None, map(series_of, ids or _id_of_own(sentence))))
             continue
         is_new = states.get("D") == "revised" and not states.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
@@ -184,6 +184,13 @@ def _answers_to_quotes(page: Page) -> Iterator[tuple[int, str]]:
             number += 1
         if first < number and not BEGINS_WITH_ID.match(ascii_of(lines[first][:BEGINNING])):
             yield first + 1, f"{quoted[1]}: " + "\n".join(map(str.strip, lines[first:number]))
+
+
+def _id_of_own(sentence: str) -> list[str]:
+    """Return the id of a record that a sentence begins with."""
+    plain = ascii_of(sentence)
+    match = _UPDATED.match(plain, end_of(DECORATION, plain, 0))
+    return [match[1]] if match else []
 
 
 def _ids_before(sentence: str) -> tuple[list[str], str]:
