@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from forgekit.archives.labels import (
     ANSWERS,
     BANDS,
+    CHOSEN,
     CONFIDENCE,
     KEYS,
     MARKS,
@@ -911,13 +912,21 @@ def _priority(claim: Claim, _target: str, value: Any) -> Any:
 
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
+        found = (_alternative(item) for item in value if not is_none(item))
+        return tuple(each for each in found if each and not _is_chosen(each))
     none, *more = flat(value).casefold().split() or [""]
     if none in NONE and len(none) > _ANSWERS and len(more) == 1:  # none discussed
         return ()
-    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\u061b\n"))
+    return tuple(i.rstrip(".") for i in items(value, prefer=";\uff1b\u061b\n") if not _is_chosen(i))
 
 
+def _is_chosen(option: str) -> bool:
+    """Say whether an option is marked as the one that was taken."""
+    match = _IN_BRACKETS.search(option)
+    return match is not None and fold(match[1]) in CHOSEN
+
+
+_IN_BRACKETS = re.compile(r"[(\[\uff08]([^()\[\]\uff08\uff09]{2,20})[)\]\uff09]$")
 _ANSWERS = 2  # letters of a word that answers a question
 _BAR = re.compile(r"\s[|\u00b7\u2022](?=\s)")
 _OPTION = ("option", "name", "alternative", "title")

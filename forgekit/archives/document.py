@@ -24,7 +24,7 @@ from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
 from forgekit.archives.delimited import write_tables
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.archives.legends import write_out
-from forgekit.archives.markup import open_cards, put_ids_first, write_html
+from forgekit.archives.markup import fence_data, open_cards, open_diffs, put_ids_first, write_html
 from forgekit.archives.sections import is_sectioned
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Section, split_lines
@@ -82,7 +82,7 @@ _TAIL = 60  # characters at the end of a line
 _ANCHOR = re.compile(r"\s*\{#[\w-]{1,60}\}\s*$")
 _KEYCAP = re.compile(r"^([\s#>*-]{0,12})(\d)\ufe0f?\u20e3\s*")
 _BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
-_ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
+_ORG = re.compile(r"(?:(?=\*)|\s+(?=\*\*))(?P<mark>\*{1,5}) (?P<title>\S.*)$")
 _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
@@ -199,6 +199,8 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
     _quote_elements(lines)
     _unwrap(lines)
     _open_callouts(lines)
+    open_diffs(lines)
+    fence_data(lines, _outside(lines))
     write_out(lines, _outside(lines))
     write_tables(lines)
     _label_answers(lines)
@@ -455,6 +457,8 @@ class _Markup:
         elif (match := _BRACKET_LABEL.match(line)) and _is_label(match["label"]):
             self.lines[number] = f"- {match['label']}: {line[match.end() :]}"
         elif self.org:
+            label = _SPEAKER.match(line.lstrip()) if line[:1] == " " else None
+            line = line.lstrip() if label and _is_label(label[1]) else line
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif (match := _MARKED_LINE.match(line)) and (
             before[-1:] == ":" or before.startswith("- ") or len(before.split()) < 4

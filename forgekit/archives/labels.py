@@ -129,6 +129,8 @@ _CHANGES = _values(_TABLE["changes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
 """Letters or word before the number of an id to its kind: D, T, OT or A."""
+CHOSEN = {fold(word) for word in _split(_TABLE["chosen"]["words"])}
+"""Words that mark the option that was taken among others."""
 _LEGENDS = {fold(word) for word in _split(_TABLE["legend"]["words"])}
 MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
 

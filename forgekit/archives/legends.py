@@ -8,7 +8,9 @@ where fewer than two signs of a legend mean such a thing, all stays as it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from forgekit.archives import states
 from forgekit.archives.claims import (
@@ -24,6 +26,7 @@ from forgekit.archives.labels import (
     KEYS,
     MARKS,
     colour_in,
+    fact_named,
     field_named,
     leading,
     lists_kind,
@@ -31,6 +34,7 @@ from forgekit.archives.labels import (
     priority_of,
 )
 from forgekit.frozen import frozen
+from forgekit.text.frontmatter import Located
 
 _LABEL = re.compile(
     r"[\s>#*_+(\u3010-]*(?P<label>[^\W\d_][^:\uff1a=|]{0,30}?)[*_\s]*(?:[:\uff1a][*_\s]*|\u3011?\s*$)"
@@ -44,6 +48,12 @@ _PARTS = re.compile(r"\s+[\u00b7\u2022|/]\s+|\s*[;\uff1b\u3001]\s*|,\s+|\uff0c|\
 _OPEN = {"[", "(", "\u3014", "\u3010", "\uff08", "\u00b7"}
 _QUOTES = '`"\u00ab\u00bb\u201c\u201d'
 _NUMBER = re.compile(r"0?[.,]\d+|\d+ ?%")
+_KEY = re.compile(
+    r"(?<![\w.])(?P<key>[A-Za-z]{1,5})\s?=\s?(?P<words>[^\W\d_][^=,;:()|]{0,30}?)\s*"
+    r"(?:\((?P<codes>[^()]{3,200})\)|(?=\s[A-Za-z]{1,5}\s?=|[,;:|]|$))"
+)
+_CODE = re.compile(r"(?<!\S)([^\s,;]{1,3})[ =:]+([^\W\d_]{2,}(?: [^\W\d_]{2,})*)")
+_LONGEST, _FEWEST_KEYS = 2_000, 3
 _MOST_SIGNS = 60
 _RULES = re.compile(r"[-=_#|~.:+]+")
 _VALUES = (*OWN_FIELDS["D"] - {"tier", "confidence"}, "blocked_by", "superseded_by", "resolution")
@@ -79,6 +89,72 @@ def write_out(lines: list[str], outside: Sequence[int]) -> None:
         pattern = re.compile("|".join(map(_place_of, sorted(found, key=len, reverse=True))))
         for number in outside:
             lines[number] = _written(lines[number], pattern, found)
+
+
+@frozen()
+class Keys:
+    """What a text says that the short keys of its data mean: `t=text s=state(a active, z thrown out)`.
+
+    Attributes:
+        labels: by key.
+        values: words by key and value; a key may mean another thing for decisions than for threads.
+    """
+
+    labels: Mapping[str, str]
+    values: Mapping[tuple[str, str], Sequence[str]]
+
+
+def keys_of(lines: Iterable[str]) -> Keys:
+    """Return the keys that the lines beside data explain, if they name several fields."""
+    labels: dict[str, str] = {}
+    values: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for line in lines:
+        pairs = list(_KEY.finditer(line[:_LONGEST])) if "=" in line else []
+        if sum(_names_field(pair["words"]) for pair in pairs) < _FEWEST_KEYS:
+            continue
+        for pair in pairs:
+            if _names_field(pair["words"]) or fact_named(pair["words"]):
+                labels.setdefault(pair["key"], pair["words"])
+            for value, words in _CODE.findall(pair["codes"] or ""):
+                values[pair["key"], value].append(words)
+    return Keys(labels, values)
+
+
+def keys_in(document: Any) -> Keys | None:
+    """Return the keys that a mapping in data explains: `legend: {t: text, w: why}`."""
+    for name, value in document.items() if isinstance(document, Located) else ():
+        pairs = value.items() if isinstance(value, Located) and names_legend(name) else ()
+        labels = {key: words for key, words in pairs if isinstance(words, str) and _names_field(words)}
+        if len(labels) >= _FEWEST_KEYS:
+            return Keys(labels, {})
+    return None
+
+
+def _names_field(words: str) -> bool:
+    return any(field_named(words, kind) for kind in "DT")
+
+
+def written_keys(value: Any, keys: Keys | None) -> Any:
+    """Return data with what its keys, and their values, mean."""
+    if keys is None or not keys.labels:
+        return value
+    if isinstance(value, list):
+        return [written_keys(each, keys) for each in value]
+    if not isinstance(value, Located):
+        return value
+    labels = {key: keys.labels.get(key, key) for key in value}
+    kinds = "TD" if any(field_named(label, "T") in OWN_FIELDS["T"] for label in labels.values()) else "DT"
+    found = Located(value.line)
+    for key, each in value.items():
+        words = keys.values.get((key, str(each)), ())
+        stated = (
+            word
+            for kind in kinds
+            for word in words
+            if (parse_decision_status(word) if kind == "D" else parse_thread_status(word)[0])
+        )
+        found[labels[key]] = next(stated, next(iter(words), written_keys(each, keys)))
+    return found
 
 
 def _paragraph(lines: Sequence[str], start: int, shown: set[int]) -> Iterator[int]:

@@ -50,6 +50,7 @@ from forgekit.archives.labels import (
     quotes,
     state_of_label,
 )
+from forgekit.archives.legends import Keys, keys_in, written_keys
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
 from forgekit.archives.sections import is_section, is_sectioned, load_sections
@@ -175,6 +176,7 @@ _OF_ARCHIVE = re.compile(
     re.IGNORECASE,
 )
 _TOP_KEY = re.compile(r"[^\W\d][\w -]*:(?:\s|$)")
+_JSON_COMMENT = re.compile(r"(?m)^((?:\"(?:[^\"\\\n]|\\.)*\"|[^\"/\n]|/(?!/))*)//[^\n]*")
 _JSON_LINES = re.compile(r"\}(\s*\n)(?=\{)")
 _NESTED = re.compile(
     r"^[^\W\d][\w -]{0,60}:[ \t]*\n(?:[ \t]*- [^:\n]{1,60}:(?: .*)?\n[ \t]+[^\W\d][\w -]{0,60}:(?: |$)"
@@ -269,18 +271,27 @@ def with_quotes(text: str) -> str:
 
 
 def read_log(
-    found: ClaimList, text: str, first_line: int, family: Family = Family.YAML, *, carried_only: bool = False
+    found: ClaimList,
+    text: str,
+    first_line: int,
+    family: Family = Family.YAML,
+    *,
+    carried_only: bool = False,
+    keys: Keys | None = None,
 ) -> list[Mapping[str, Any]]:
     """Read the records of a YAML text (`carried_only`: all are a parent's); return its mappings.
 
-    Raises FormatError for what is no YAML.
+    `keys` are what the text beside it says that its keys mean. Raises FormatError for what is no YAML.
     """
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
     if len(text) > ENTITY_LIMIT:
         raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
+    if text.lstrip()[:1] in ("{", "["):
+        text = _JSON_COMMENT.sub(r"\1", text)
     if text[:1] == "{" and _JSON_LINES.search(text):
         text = f"[{_JSON_LINES.sub(lambda m: f'}},{m[1]}', text)}]"
     documents = [load_sections(text, first_line)] if is_sectioned(text) else load_yaml(text, first_line)
+    documents = [written_keys(each, keys_in(each) or keys) for each in documents]
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
         maps = [Located(first_line, _by_type(listed))]
@@ -353,7 +364,8 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
             _walk(found, _merged(value), family, carried=inherited)
         elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
             records = [item for item in value if not _is_change(found, item)]
-            if kind := _kind_of_items(records) or _kind_voted(found, records):
+            kind = _kind_of_items(records) or _kind_voted(found, records)
+            if kind := kind or ("T" if state_of_label(name, "T") and not state_of_label(name, "D") else ""):
                 _take(found, name, records, family, carried=False, listed=kind)
             elif records and family is not Family.MACHINE and not fact_named(name):
                 message = f"the {len(records)} entries under {name[:40]!r} are no records that are known"
@@ -654,11 +666,12 @@ def _records(value: Any) -> Iterator[tuple[str, Any]]:
     for each in value if isinstance(value, list) else [value]:
         item = _with_inner(each) if isinstance(each, Mapping) else each
         if isinstance(item, Mapping):
-            if given := next((v for k, v in item.items() if field_named(k, "D") == "local_id"), ""):
+            names = [v for k, v in item.items() if field_named(k, "D") == "local_id"]
+            codes = [v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)]
+            counted = (name for name in names if _is_id(name) or re.search(r"\d", str(name)))
+            if given := next(counted, "") or ("" if codes else next(iter(names), "")):
                 yield bare(str(given)), item
-            elif given := next(
-                (v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""
-            ):
+            elif given := next(iter(codes), ""):
                 yield given, Located(getattr(item, "line", 0), {k: v for k, v in item.items() if v != given})
             elif item and all(map(_is_id, item)):
                 for key, inner in item.items():

@@ -1,4 +1,4 @@
-"""Other markup written as Markdown: HTML blocks, tables of one record, ids in code behind a record's words.
+"""Other markup written as Markdown: HTML blocks, diffs, data between sentences, cards, ids behind words.
 
 Each function changes lines in place; a line stays where it is.
 """
@@ -22,7 +22,38 @@ _CODE_BEHIND = re.compile(
     r"(?P<head>\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[.\]\s+)?)(?P<words>(?P<mark>\*\*|~~)[^*~`]+(?P=mark))"
     r"\s*`(?P<id>[A-Za-z]{1,6}[-_.]?(?:\d{1,4}|[A-Z]))`"
 )
+_DIFF = re.compile(r"(?:```|~~~)\s*diff\s*$")
+_CHANGED = re.compile(rf"[+~=-] ?(?={ANY_ID}\b|#\d)")
+_MEANT = {"-": " (withdrawn)", "~": " (revised)"}
+_SHUT = {"{": "}", "[": "]"}
 _FEWEST = 2
+
+
+def open_diffs(lines: list[str]) -> None:
+    """Write each fenced diff with several records as their text: added, reworded and removed ones."""
+    start = -1
+    for number, line in enumerate(lines):
+        if start < 0 and _DIFF.match(line):
+            start = number
+        elif start >= 0 and line.strip() in ("```", "~~~"):
+            begun = [n for n in range(start + 1, number) if _CHANGED.match(lines[n])]
+            if len(begun) >= _FEWEST:
+                lines[start] = lines[number] = ""
+                for each in begun:
+                    lines[each] = lines[each][1:].lstrip() + _MEANT.get(lines[each][0], "")
+            start = -1
+
+
+def fence_data(lines: list[str], outside: Sequence[int]) -> None:
+    """Write the empty lines around JSON between sentences as a fence."""
+    start = -1
+    for number in outside:
+        if start < 0 and lines[number].rstrip() in ("{", "[") and number and not lines[number - 1].strip():
+            start = number
+        elif start >= 0 and lines[number].rstrip() == _SHUT[lines[start].rstrip()]:
+            if number + 1 < len(lines) and not lines[number + 1].strip() and number > start + _FEWEST:
+                lines[start - 1], lines[number + 1] = "```json", "```"
+            start = -1
 
 
 def write_html(lines: list[str], outside: Sequence[int]) -> None:

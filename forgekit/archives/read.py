@@ -27,6 +27,7 @@ from forgekit.archives.document import (
     read_document,
 )
 from forgekit.archives.labels import fold, own_labels
+from forgekit.archives.legends import Keys, keys_of
 from forgekit.archives.logs import (
     is_bare_log,
     is_log,
@@ -104,7 +105,7 @@ def _read(document: Document) -> ArchiveText:
     spans = [(block.first_line, block.last_line) for block in blocks]
     usable = _usable(found, document, blocks)
     is_log_alone = _read_fences(found, document, spans)
-    is_log_alone = is_log_alone and bool(found.claims)
+    is_log_alone = is_log_alone and bool(found.claims or (found.unnumbered and is_sectioned(found.data)))
     own = [False] * len(document.lines) if is_log_alone else own_lines(document, spans)
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
@@ -259,22 +260,23 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
 
 def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> bool:
     """Read the YAML logs, those in quoted parents for carried records; say whether all the text is one."""
+    keys = keys_of(document.lines)
     if not document.fences and is_bare_log(document.lines):
-        _read_log(found, "\n".join(document.lines), 1, carried=False)
+        _read_log(found, "\n".join(document.lines), 1, keys, carried=False)
         return True
     inherited = inherited_lines(document)
     for fence, is_own, heading in _fences(document, spans):
         carried = any(first <= fence.first_line <= last for first, last in inherited)
         in_record = heading is not None and records.is_record(heading)
         if (is_own or carried) and is_log(fence.info, fence.content, in_record=in_record):
-            _read_log(found, fence.content, fence.first_line + 1, carried=carried)
+            _read_log(found, fence.content, fence.first_line + 1, keys, carried=carried)
     return False
 
 
-def _read_log(found: ClaimList, text: str, first_line: int, *, carried: bool) -> None:
+def _read_log(found: ClaimList, text: str, first_line: int, keys: Keys, *, carried: bool) -> None:
     """Read a log as YAML or JSON; one that is neither is read by its lines."""
     try:
-        found.documents += read_log(found, text, first_line, carried_only=carried)
+        found.documents += read_log(found, text, first_line, carried_only=carried, keys=keys)
     except FormatError as e:
         message, fix = f"{e.message}; each line was read by itself", "quote values that hold a colon"
         found.warn("damaged-yaml", message, e.line or first_line, fix)

@@ -19,7 +19,7 @@ from forgekit.text.frontmatter import Located
 _SECTION = re.compile(r"\s*\[{1,2}\s*([^\W\d_][^\[\]]*?)\s*\]{1,2}\s*(?:[#;].*)?$")
 _PAIR = re.compile(r"\s*([^\W\d_][\w .-]{0,40}?)\s*=\s*\S")
 _NUMBERED = re.compile(r"([^\W\d_]{2,20})[ ._-]\d{1,4}")
-_FEWEST = 2
+_FEWEST, _DEEPEST = 2, 16
 _TOP = "forgekit top"
 
 
@@ -36,7 +36,7 @@ def is_sectioned(text: str) -> bool:
         return False
     keys = [pair[1] for line in lines if (pair := _PAIR.match(line))]
     known = sum(map(_is_label, keys))
-    return sections <= len(keys) and 3 * (sections + len(keys)) > 2 * len(lines) and 5 * known > 3 * len(keys)
+    return sections <= len(keys) and 3 * (sections + len(keys)) > 2 * len(lines) and 2 * known >= len(keys)
 
 
 def _is_label(key: str) -> bool:
@@ -46,17 +46,22 @@ def _is_label(key: str) -> bool:
 def load_sections(text: str, first_line: int) -> Located:
     """Read TOML, else INI.
 
-    Raises FormatError for what is neither.
+    Raises FormatError for what is neither, and for what is nested too deeply.
     """
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, line in enumerate(text.split("\n"), first_line):
         if match := _SECTION.match(line):
             places[tuple(part.strip(" \"'") for part in match[1].split("."))].append(number)
     try:
-        values: Mapping[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        values = _ini(text, first_line)
-    return _by_word(_located(values, (), places, first_line))
+        try:
+            values: Mapping[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            values = _ini(text, first_line)
+        if max(map(len, places), default=0) > _DEEPEST:
+            raise RecursionError
+        return _by_word(_located(values, (), places, first_line))
+    except RecursionError:
+        raise FormatError("is nested too deeply", line=first_line) from None
 
 
 def _by_word(found: Located) -> Located:

@@ -195,7 +195,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
             _fill(page, same, each)
         elif same:
             _fill_unnumbered(page, same, each)
-        elif by_id and each.words.line in page.taken:
+        elif by_id and (each.words.line in page.taken or _repeats_above(page, each, by_key)):
             continue
         elif each.words.margin < least:
             if not each.id and (each.words.margin >= _POSSIBLE or not by_id):
@@ -665,6 +665,13 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
     """Say whether a known label begins the span's line or heads its column, so that it was read."""
     label = _label_beside(page, span)
     return label != "" and field_named(label, kind) not in _VAGUE[kind]
+
+
+def _repeats_above(page: Page, each: Found, claims: Mapping[tuple[str, str], Claim]) -> bool:
+    """Say whether a record without an id has the words of the one above: the text under `### Decision`."""
+    at = bisect_right(page.begun, each.words.line, key=lambda place: place[0])
+    above = claims.get((each.kind, key_of(page.begun[at - 1][1]))) if at and not each.id else None
+    return above is not None and one_line(each.words.text) in str(above.values.get("text", ""))
 
 
 def _is_of_another(page: Page, span: Span, claim: Claim) -> bool:

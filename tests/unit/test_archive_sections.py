@@ -69,6 +69,12 @@ def test_what_is_neither_toml_nor_ini_is_refused() -> None:
         load_sections("x = a b\n[x.y]\nz = 1 2\n", 1)
 
 
+@pytest.mark.parametrize("text", [f"x = {'[' * 5_000}", f"[{'.'.join('a' * 200)}]\nx = 1\n"])
+def test_deep_sections_are_refused(text: str) -> None:
+    with pytest.raises(FormatError, match="is nested too deeply"):
+        load_sections(text, 1)
+
+
 @pytest.mark.parametrize("text", [TOML, f"The state:\n\n```toml\n{TOML}```\n"])
 def test_records_in_toml_are_read(text: str) -> None:
     read = read_archive(text)
