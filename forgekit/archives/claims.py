@@ -192,7 +192,8 @@ def series_of(local_id: str) -> tuple[str, int] | None:
 
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})([^\s*](?:[^*\n]*[^\s*])?)\1(?![\w*])")
 _NUMBER = re.compile(
-    r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
+    r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*"
+    r"(?P<of>%|(?:/|(?:out )?of|von|de|di|su|sur|van|z|av|af|\u0438\u0437)\s*\d{1,3}(?!\d))?",
     re.IGNORECASE,
 )
 _STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*$|\s)")
@@ -320,7 +321,7 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
         raise ValueError(f"{token[:40]!r} is not a tier between 0 and 1")
     number = match["n"].replace(",", ".")
     if share := match["of"]:
-        whole = 100.0 if share == "%" else float(share.strip("/ ") or 0)
+        whole = 100.0 if share == "%" else float(re.findall(r"\d+", share)[0])
         whole = 100.0 if float(number) == whole == 50 else whole  # fifty-fifty
         return (float(number) / whole, None) if 0 <= float(number) <= whole > 0 else _outside(token)
     if number in _CLASSES:

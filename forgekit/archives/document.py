@@ -45,7 +45,8 @@ _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _RUN_IN = re.compile(
-    r"^(\s*(?:[-*+]\s+)?(?:\*\*|__)(?P<label>[^\W\d_]{3,30}(?: [^\W\d_]{2,30}){0,3}))\.(\*\*|__)(?=\s)"
+    r"^(?P<head>\s*(?:[-*+]\s+)?)(?P<letter>\([a-z]\)\s+)?(?P<mark>\*\*?|__?)"
+    r"(?P<label>[^\W\d_]{3,30}(?: [^\W\d_]{2,30}){0,3})\.(?P=mark)(?=\s)"
 )
 _SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a\u25b8\u25b6]")
 _CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
@@ -521,8 +522,9 @@ def _unbraced(match: re.Match[str]) -> str:
 
 
 def _labelled(match: re.Match[str]) -> str:
-    """Write `**Decision.** words` with a colon, if what is bold is a label."""
-    return f"{match[1]}:{match[3]}" if _is_label(match["label"]) else match.group()
+    """Write `**Decision.** words`, also behind `(a)`, with a colon, if what is emphasised is a label."""
+    head = "- " if match["letter"] else match["head"]
+    return f"{head}**{match['label']}:**" if _is_label(match["label"]) else match.group()
 
 
 def _org_notes(match: re.Match[str]) -> str:

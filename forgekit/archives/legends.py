@@ -123,10 +123,12 @@ def keys_of(lines: Iterable[str]) -> Keys:
 def keys_in(document: Any) -> Keys | None:
     """Return the keys that a mapping in data explains: `legend: {t: text, w: why}`."""
     for name, value in document.items() if isinstance(document, Located) else ():
-        pairs = value.items() if isinstance(value, Located) and names_legend(name) else ()
+        pairs = list(value.items()) if isinstance(value, Located) else []
         labels = {key: words for key, words in pairs if isinstance(words, str) and _names_field(words)}
-        if len(labels) >= _FEWEST_KEYS:
-            return Keys(labels, {})
+        is_legend = names_legend(name) or 2 * len(labels) > len(pairs)
+        if len(labels) >= _FEWEST_KEYS and is_legend and 2 * sum(map(_names_field, labels)) < len(labels):
+            named = {key: words for key, words in pairs if isinstance(words, str)}
+            return Keys(named, {})
     return None
 
 

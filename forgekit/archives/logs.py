@@ -557,6 +557,7 @@ def _beside_state(item: Mapping[str, Any], key: str, kind: str) -> str:
     return label if not field_named(key, kind) and field_named(label, kind) == "superseded_by" else ""
 
 
+_LONGEST_ID = 14
 _HOLDS = {"true": "active", "false": "no longer valid"}
 _SEVERAL = ("alternatives", "dependencies", "blocked_by")
 
@@ -604,6 +605,10 @@ def _fields_of(item: Any, kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     first = next((name for name, value in unknown.items() if isinstance(value, str)), "")
     if "text" not in raw and first:
         raw["text"] = unknown.pop(first)
+    if "text" not in raw:  # under a label that names ids too, such as `no`
+        named = (text_of(v) for key, v in pairs if field_named(key, kind) == "local_id")
+        text = next((text for text in named if len(text) > _LONGEST_ID or " " in text), "")
+        raw |= {"text": text} if text else {}
     return raw or {"text": ""}, unknown
 
 

@@ -52,16 +52,15 @@ def load_sections(text: str, first_line: int) -> Located:
     for number, line in enumerate(text.split("\n"), first_line):
         if match := _SECTION.match(line):
             places[tuple(part.strip(" \"'") for part in match[1].split("."))].append(number)
+    if max(map(len, places), default=0) > _DEEPEST:
+        raise FormatError("is nested too deeply", line=first_line)
     try:
-        try:
-            values: Mapping[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError:
-            values = _ini(text, first_line)
-        if max(map(len, places), default=0) > _DEEPEST:
-            raise RecursionError
-        return _by_word(_located(values, (), places, first_line))
+        values: Mapping[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        values = _ini(text, first_line)
     except RecursionError:
         raise FormatError("is nested too deeply", line=first_line) from None
+    return _by_word(_located(values, (), places, first_line))
 
 
 def _by_word(found: Located) -> Located:
@@ -77,7 +76,7 @@ def _by_word(found: Located) -> Located:
 
 
 def _ini(text: str, first_line: int) -> dict[str, Any]:
-    parser = ConfigParser(strict=False, interpolation=None, allow_no_value=True, default_section=_TOP)
+    parser = ConfigParser(strict=False, interpolation=None, default_section=_TOP)
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     try:
         parser.read_string(f"[{_TOP}]\n{text}")
@@ -104,4 +103,4 @@ def _located(
     if isinstance(value, list):
         lines = [*own, *own[-1:] * len(value)]
         return [_located(each, path, {path: [n]}, n) for each, n in zip(value, lines, strict=False)]
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -138,6 +138,11 @@ _OUTER = " .*_`"
 _STATE_BEHIND = re.compile(r"[\s*_]*[\u2013\u2014-]\s+[*_]*(\w[^:\uff1a.]{2,30})[*_]*[:\uff1a]\s")
 _MOST_WORDS = 4  # of what is beside a tier
 _WORDS_END = 12  # characters by which the end of words is found on its line
+_LISTED_LINES = 40
+_BULLET = re.compile(r"\s*(?:\d{1,3}[.)]|[^\w\s])\s+")
+_EMPHASISED = re.compile(r"(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_ITEM = "item"
+"""The value of a span that is one item of a list."""
 _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _RATINGS = {"tier": "tier", "priority": "prio"}
@@ -180,6 +185,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
         _take_labelled(each, lines, _kind_of(each))
+        _take_listed(each, lines, titles, _kind_of(each))
         each.fields = [_meant(page, span, each) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
@@ -754,7 +760,7 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
 
 def _parts(span: Span) -> Sequence[str]:
     """Return the alternatives that a span names together, any other span as it is."""
-    if span.tag != "alt":
+    if span.tag != "alt" or span.value == _ITEM:
         return [span.text]
     return [item for part in _SLASH.split(span.text) for item in items(part, prefer=";\uff1b\u061b\n")]
 
@@ -890,6 +896,28 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
                 near = inside[0] if inside else replace(words, value="", line=number, last=number)
                 span = replace(near, tag=tag, text=text.rstrip(_OUTER), column=at, margin=inf)
                 each.fields = [*(span for span in each.fields if span not in inside), span]
+
+
+def _take_listed(each: Found, lines: Sequence[str], titles: Sequence[int], kind: str) -> None:
+    """Give a record's fields the items of lists that a known label alone introduces, each as a whole.
+
+    Args:
+        titles: as of `layout.introductions`.
+    """
+    heads = {titles[span.line - 1] for span in each.fields} - {0, titles[each.words.line - 1]}
+    for head in sorted(heads):
+        label, value = labelled(_ITEM_HEAD.sub("", lines[head - 1], count=1).strip())
+        tag = "" if value.strip(_OUTER) else TAG_OF_WORDS.get(field_named(label, kind) or "", "")
+        below = range(head + 1, min(head + _LISTED_LINES, len(lines)) + 1)
+        members = [n for n in below if titles[n - 1] == head]
+        if tag and head > each.words.line and members and all(is_item(lines[n - 1]) for n in members):
+            others = [span for span in each.fields if span.line not in members]
+            whole = replace(each.words, tag=tag, value=_ITEM, margin=inf)
+            for n in members:
+                text = _BULLET.sub("", lines[n - 1], count=1).strip()
+                at = lines[n - 1].find(text)
+                others.append(replace(whole, text=_EMPHASISED.sub(r"\2", text), line=n, last=n, column=at))
+            each.fields = others
 
 
 def _is_in_brackets(part: str, text: str) -> bool:

@@ -136,3 +136,56 @@ The scanner verifies a signature without any network.
         "The scanner verifies a signature without any network.",
         ("Satellite uplink",),
     )
+
+
+LETTERED = """\
+**SAP-2.** The study is a crossover with a washout of one week.
+
+(a) *Rationale.* Nurses differ from each other.
+
+(b) *Alternatives.* Parallel groups; two arms.
+
+(c) *Depends on.* SAP-1
+
+**SAP-1.** The outcome is the number of lapses.
+
+(a) *Rationale.* Earlier studies report it.
+"""
+
+
+def test_labels_behind_letters_are_those_of_the_record_above() -> None:
+    found = {d.local_id: d for d in read_archive(f"# Plan\n\n## Decisions\n\n{LETTERED}").decisions}
+    assert (found["SAP-2"].dependencies, found["SAP-2"].alternatives) == (
+        ("SAP-1",),
+        ("Parallel groups", "two arms"),
+    )
+
+
+def test_items_below_a_label_are_its_values_whatever_they_hold() -> None:
+    text = """\
+# Refit
+
+## Decisions
+
+#### HULL-1 \u00b7 Ribs
+- **Decision:** All nine cracked ribs are replaced in green oak.
+- **Considered and set aside:**
+    - *Sistered ribs*: quick, but the very fault that is being repaired
+    - *Laminated ribs*: strong
+"""
+    (decision,) = read_archive(text).decisions
+    assert decision.alternatives == (
+        "Sistered ribs: quick, but the very fault that is being repaired",
+        "Laminated ribs: strong",
+    )
+
+
+def test_words_under_a_label_that_may_name_an_id_are_kept() -> None:
+    text = """\
+decisions:
+  - id: D1
+    nr: Use oak for the door
+    why: it lasts
+"""
+    (decision,) = read_archive(text).decisions
+    assert (decision.local_id, decision.text) == ("D1", "Use oak for the door")
