@@ -410,6 +410,8 @@ def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
 def parse_decision_status(text: str) -> DecisionStatus | None:
     """Return the status that a text begins with, or that its mark shows."""
     found, _ = leading(text.lstrip(" *`_[(\"'"), STATES["D"])
+    if found is None and not text.isascii():  # an id may stand among the signs of a word
+        found, _ = leading(_REFERENCES.sub("", text), STATES["D"])
     if found is None:
         mark = next((MARKS[c] for c in text[:40] if c in MARKS), None)
         found = DecisionStatus.INVALIDATED if mark is ThreadStatus.ABANDONED else found

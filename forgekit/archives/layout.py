@@ -34,6 +34,7 @@ _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
 """The rest of a bracket that opens with the id of a record."""
 _NOTED = re.compile(r"[\s*_]*[(\[][^()\[\]]{1,120}[)\]][*_]*[:\uff1a]")
 """A bracket between an id and the words of its record."""
+_IN_BRACKETS = re.compile(r"[*_]*[(\[][^()\[\]]{1,60}[)\]][*_]*\s+")
 _LONGEST, _FEWEST, _HEAD_LIMIT, _REACH = 14, 3, 120, 60
 _LEAST = 4  # characters of a record's words
 _PARTS = re.compile(
@@ -114,7 +115,7 @@ def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool])
             continue
         for line, start in places.items():
             first = begun[line]
-            unsure = first is None or first.margin < _SURE
+            unsure = first is None or first.margin < _SURE or first.column < start - 1
             if unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, by_line[line], lines[line - 1])
@@ -199,7 +200,8 @@ def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[int, int,
     for number, line in enumerate(lines, 1):
         if own[number - 1] and (item := _BULLET.match(line)):
             indent = len(line) - len(line.lstrip())
-            found[titles[number - 1], indent, item["mark"]][number] = item.end()
+            noted = _IN_BRACKETS.match(line, item.end())
+            found[titles[number - 1], indent, item["mark"]][number] = (noted or item).end()
     return found
 
 
