@@ -168,7 +168,8 @@ def _named(local_id: str, rows: Iterable[Row]) -> list[Row]:
 
 def _key(local_id: str | None) -> str:
     """Return a letter and a number: `D01`, `D-1` and `DEC-1` of one archive are one id."""
-    return (local_id or "")[:1].upper() + re.sub(r"\D", "", local_id or "").lstrip("0")
+    number = re.sub(r"\D", "", local_id or "").lstrip("0") or re.sub(r".*(?=[A-Z]$)", "", local_id or "")[:1]
+    return (local_id or "")[:1].upper() + number
 
 
 def _near(wanted: str, given: Iterable[str]) -> bool:

@@ -473,7 +473,8 @@ def _take(
         unknown = {key: value for key, value in unknown.items() if not _names_kind(value, kind)}
         if not raw:
             continue
-        raw |= {"status": state, **raw} if state else {}
+        is_answered = state == ThreadStatus.OPEN.value and raw.get("resolution")
+        raw |= {"status": state, **raw} if state and not is_answered else {}
         if unknown and kind in ("D", "T") and not carried:
             keep_unknown(found, local_id, unknown, raw, kind, line)
         if kind and re.fullmatch(r"[^\W_][\w .-]{0,39}", local_id):

@@ -196,7 +196,7 @@ def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
 def _outside_quotes(line: str, span: Span) -> str:
     """Return a name; one that ends within quotes goes on to the end of its line."""
     is_cut = span.text.count('"') % 2 == 1 and span.tag == "project"
-    return line[span.column :].strip(" *_#|") if is_cut else span.text
+    return line[span.column :].strip(" *_#|") if is_cut else span.text.rstrip(" ,;:")
 
 
 def _count(text: str) -> int:

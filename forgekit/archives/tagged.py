@@ -910,7 +910,8 @@ def _take_listed(each: Found, lines: Sequence[str], titles: Sequence[int], kind:
         tag = "" if value.strip(_OUTER) else TAG_OF_WORDS.get(field_named(label, kind) or "", "")
         below = range(head + 1, min(head + _LISTED_LINES, len(lines)) + 1)
         members = [n for n in below if titles[n - 1] == head]
-        if tag and head > each.words.line and members and all(is_item(lines[n - 1]) for n in members):
+        are_items = all(is_item(lines[n - 1]) and "{" not in lines[n - 1] for n in members)
+        if tag and head > each.words.line and members and are_items:
             others = [span for span in each.fields if span.line not in members]
             whole = replace(each.words, tag=tag, value=_ITEM, margin=inf)
             for n in members:

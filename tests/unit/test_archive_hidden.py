@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.claims import parse_decision_status
 from forgekit.archives.labels import quotes
 from forgekit.archives.legends import keys_of
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import DecisionStatus
+from forgekit.model.entities import DecisionStatus, ThreadStatus
 
 
 @pytest.mark.parametrize(
@@ -189,3 +190,21 @@ decisions:
 """
     (decision,) = read_archive(text).decisions
     assert (decision.local_id, decision.text) == ("D1", "Use oak for the door")
+
+
+def test_data_of_threads_under_the_name_of_a_state_are_open_unless_they_are_answered() -> None:
+    text = """\
+pending:
+  - title: Who keeps the key?
+  - title: Does the wall leak?
+    result: mended in May
+"""
+    found = read_archive(text).threads
+    assert [(t.title, t.status) for t in found] == [
+        ("Who keeps the key?", ThreadStatus.OPEN),
+        ("Does the wall leak?", ThreadStatus.RESOLVED),
+    ]
+
+
+def test_an_id_may_stand_within_the_word_of_a_state() -> None:
+    assert parse_decision_status("已被J5取代") is DecisionStatus.SUPERSEDED

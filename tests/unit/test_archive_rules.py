@@ -36,6 +36,9 @@ def codes(read: ArchiveText) -> list[tuple[str, int | None]]:
         ("`0.85` (validated)", (0.85, None)),
         ("Validated (0.9)", (0.9, None)),
         ("heuristic", (0.5, None)),
+        ("7 out of 10", (0.7, None)),
+        ("8 из 10", (0.8, None)),
+        ("1 von 4", (0.25, None)),
     ],
 )
 def test_tiers(token: str, tier: tuple[float, str | None]) -> None:
