@@ -104,10 +104,14 @@ def test_cards_with_labels_before_other_signs_are_records_of_an_archive_without_
 def test_signs_that_come_again_in_a_column_are_no_ids() -> None:
     rows = "".join(
         f"| B | {text} | {why} |\n"
-        for text, why in (("Ride north to south", "wind"), ("Sleep in tents", "cheap"), ("Cook late", "heat"))
+        for text, why in (
+            ("Ride north to south", "the wind"),
+            ("Sleep in tents", "it is cheap"),
+            ("Cook in the evening", "midday is too hot"),
+        )
     )
     found = read_archive(f"# Trip\n\n| sign | what | why |\n|---|---|---|\n{rows}").decisions
-    assert [each.text for each in found] == ["Ride north to south", "Sleep in tents", "Cook late"]
+    assert [each.text for each in found] == ["Ride north to south", "Sleep in tents", "Cook in the evening"]
 
 
 def test_keys_of_data_that_no_label_names_mean_what_their_values_show() -> None:

@@ -105,11 +105,11 @@ OWN = (("rationale", ("Blick",)), ("priority", ("Gron",)), ("project", ("Zork",)
 
 def test_labels_of_a_registry_name_fields_while_its_archives_are_read() -> None:
     text = (
-        "# Archive\n\nZork: Harbor\n\n### D001: We take NATS\n- Blick: it is small\n\n"
+        "# Archive\n\nZork: 4711\n\n### D001: We take NATS\n- Blick: it is small\n\n"
         "### T001: Which region?\n- Gron: low\n"
     )
     found = read_archive(text, OWN)
-    assert (found.project, found.decisions[0].rationale) == ("Harbor", "it is small")
+    assert (found.project, found.decisions[0].rationale) == ("4711", "it is small")
     assert found.threads[0].priority is Priority.LOW
     assert read_archive(text).project is None
     assert len({reader_version(), reader_version(OWN), reader_version(OWN[:2])}) == 3
