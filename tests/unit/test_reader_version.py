@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"29": "f3f63245856ae24239d11870db5099f1eaa584c7c8aebd2eeab9eac627e11ef3"}
+READ = {"30": "f3f63245856ae24239d11870db5099f1eaa584c7c8aebd2eeab9eac627e11ef3"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
