@@ -28,6 +28,7 @@ def test_the_title_of_a_whole_text_quotes_nothing(title: str) -> None:
         "例外処理",
         "例会の日程",
         "引き継ぎ事項",
+        "继承与多态",
         "Template engine",
     ],
 )
