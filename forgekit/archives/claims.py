@@ -216,6 +216,8 @@ _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4
 _MARK = re.compile(
     r"(?!(?<=\d)(?:(?<!\d{3}),\d{3}|,\d{2})(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\u060c\u061b\uff08\uff09]"
 )
+SEMICOLONS = ";\uff1b\u061b\n"
+"""What parts the items of a list that may hold commas."""
 _LETTERS = re.compile(r"[^a-z ]+")
 _NO = ("no", "\u043d\u0435\u0442")
 """Spellings of none that answer a question."""
@@ -266,7 +268,7 @@ def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
     return tuple(item for item in found if not is_none(item))
 
 
-def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b\u060c\u061b\n") -> list[tuple[str, str]]:
+def _outside_brackets(text: str, marks: str = f",\uff0c\u3001\u060c{SEMICOLONS}") -> list[tuple[str, str]]:
     """Split at marks outside brackets, each part with its mark; at all marks if a bracket stays open."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
@@ -898,7 +900,7 @@ def _paths(claim: Claim, value: Any) -> tuple[str, ...]:
 
 def _blockers(claim: Claim, _target: str, value: Any) -> Any:
     """Return what may be ids of threads; the parts that may be words wait until the records are known."""
-    parts = items(value) if isinstance(value, list) else re.split("[;\uff1b\u061b\n]", bare(flat(value)))
+    parts = items(value) if isinstance(value, list) else re.split(f"[{SEMICOLONS}]", bare(flat(value)))
     named = ([each for each, _ in _outside_brackets(p)] if references(p) else [p] for p in parts)
     words = (one_line(part) for group in named for part in group)
     claim.values["waits_for"] = tuple(part for part in words if not is_none(part))
@@ -920,7 +922,7 @@ def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     none, *more = flat(value).casefold().split() or [""]
     if none in NONE and len(none) > _ANSWERS and len(more) == 1:  # none discussed
         return ()
-    return tuple(i.rstrip(".") for i in items(value, prefer=";\uff1b\u061b\n") if not _is_chosen(i))
+    return tuple(i.rstrip(".") for i in items(value, prefer=SEMICOLONS) if not _is_chosen(i))
 
 
 def _is_chosen(option: str) -> bool:

@@ -60,14 +60,10 @@ def with_columns(
     for span in spans:
         by_line[span.line].append(span)
     for heads, rows in tables:
-        for at in range(len(heads)):
-            if _are_signs([row[1][at] for row in rows if at < len(row[1])]):
-                for line, _ in rows:
-                    by_line[line] = [
-                        span
-                        for span in by_line[line]
-                        if span.tag != "id" or column_of(lines[line - 1], span) != at
-                    ]
+        signs = {at for at in range(len(heads)) if _are_signs([c[at] for _, c in rows if at < len(c)])}
+        for line, _ in rows if signs else ():
+            spans = by_line[line]
+            by_line[line] = [s for s in spans if s.tag != "id" or column_of(lines[line - 1], s) not in signs]
         of_kind: dict[str, list[Row]] = {"D": [], "T": []}
         for row in rows:
             kinds = [span.tag for span in by_line.get(row[0], ()) if span.tag in of_kind]

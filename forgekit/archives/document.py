@@ -375,7 +375,7 @@ def _place_footnotes(lines: list[str]) -> None:
         if len(where) == 1:
             line, note = where[0], notes[mark]
             text = lines[note].partition("]")[2].lstrip(": ")
-            lines[line] = re.sub(rf" ?\[\^?{mark}\]", lambda _, text=text: f" \u2014 {text}", lines[line])  # type: ignore[misc]
+            lines[line] = f" \u2014 {text}".join(re.split(rf" ?\[\^?{mark}\]", lines[line]))
             lines[note] = ""
 
 

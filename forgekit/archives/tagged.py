@@ -23,6 +23,7 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     OWN_FIELDS,
     REST,
+    SEMICOLONS,
     Claim,
     Unnumbered,
     ascii_of,
@@ -762,7 +763,7 @@ def _parts(span: Span) -> Sequence[str]:
     """Return the alternatives that a span names together, any other span as it is."""
     if span.tag != "alt" or span.value == _ITEM:
         return [span.text]
-    return [item for part in _SLASH.split(span.text) for item in items(part, prefer=";\uff1b\u061b\n")]
+    return [item for part in _SLASH.split(span.text) for item in items(part, prefer=SEMICOLONS)]
 
 
 def _tier(span: Span) -> str:

@@ -75,7 +75,8 @@ def read_updates(page: Page) -> list[Update]:
         )
         keys = {*map(key_of, ids)}
         if not ids or not keys.isdisjoint(known) or not (is_listed or is_update):
-            own.update(filter(None, map(series_of, ids or _id_of_own(sentence))))
+            begun = _first_id(ascii_of(sentence))
+            own.update(filter(None, map(series_of, ids or ([begun[1]] if begun else []))))
             continue
         is_new = states.get("D") == "revised" and not states.get("T") and len(ids) == 1
         new = new_text(one_line(text), "D") if is_new else ""
@@ -186,17 +187,15 @@ def _answers_to_quotes(page: Page) -> Iterator[tuple[int, str]]:
             yield first + 1, f"{quoted[1]}: " + "\n".join(map(str.strip, lines[first:number]))
 
 
-def _id_of_own(sentence: str) -> list[str]:
-    """Return the id of a record that a sentence begins with."""
-    plain = ascii_of(sentence)
-    match = _UPDATED.match(plain, end_of(DECORATION, plain, 0))
-    return [match[1]] if match else []
+def _first_id(plain: str) -> re.Match[str] | None:
+    """Return the match of the id that a sentence begins with."""
+    return _UPDATED.match(plain, end_of(DECORATION, plain, 0))
 
 
 def _ids_before(sentence: str) -> tuple[list[str], str]:
     """Return the ids that a sentence begins with, and the rest of it: `D1, D2 and D4 hold`."""
-    ids, text, plain = [], sentence, ascii_of(sentence)
-    match = _UPDATED.match(plain, end_of(DECORATION, plain, 0))
+    ids, text = [], sentence
+    match = _first_id(ascii_of(sentence))
     while match:
         ids.append(text[match.start(1) : match.end(1)])
         text = text[match.end() :].lstrip(_BEHIND_ID)
