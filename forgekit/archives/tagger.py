@@ -1,19 +1,15 @@
 """The tagger: finds for each token of an archive which field of a record it belongs to.
 
 A small convolutional network over tokens and lines, with a conditional random field within each line
-(Lafferty et al. 2001), fitted by `training/reader`. Its numbers are multiples of 2**-10 and are added in
-double precision, where sums of them are exact: every machine gives the same tags.
+(Lafferty et al. 2001), fitted by `training/reader`.
 """
 
 from __future__ import annotations
 
-import json
-import pkgutil
-import zlib
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from forgekit.archives.network import convolved, on_grid, weights
 from forgekit.archives.tokens import Tokens
 from forgekit.frozen import frozen
 
@@ -38,8 +34,6 @@ VALUES: Mapping[str, tuple[str, ...]] = {
 }
 """What the words of a tag may mean."""
 FIRST_VALUE = {tag: sum(len(VALUES[each]) for each in list(VALUES)[:n]) for n, tag in enumerate(VALUES)}
-GRID = 1024.0
-_BLOCK = 1024  # rows that stay in the processor's cache
 
 
 @frozen()
@@ -59,49 +53,24 @@ class Tagged:
     margins: Floats
 
 
-@lru_cache(maxsize=1)
-def weights() -> Mapping[str, Floats]:
-    """Return the weights that come with the package, on the grid."""
-    import numpy as np  # for readers alone
-
-    stored = zlib.decompress(pkgutil.get_data(__package__, "tagger.bin") or b"")
-    head = int.from_bytes(stored[:4], "big") + 4
-    numbers = np.frombuffer(stored, dtype="<i2", offset=head)
-    found, reached = {}, 0
-    for name, shape in json.loads(stored[4:head]).items():
-        size = int(np.prod(shape))
-        found[name] = numbers[reached : reached + size].reshape(shape).astype(np.float64) / GRID
-        reached += size
-    return found
-
-
-def stored_weights(weights: Mapping[str, Floats]) -> bytes:
-    """Return weights as the package keeps them: their names and shapes as JSON, then the numbers."""
-    import numpy as np
-
-    head = json.dumps({name: each.shape for name, each in weights.items()}).encode()
-    numbers = [np.round(each * GRID).astype("<i2").tobytes() for each in weights.values()]
-    return zlib.compress(b"".join([len(head).to_bytes(4, "big"), head, *numbers]), 9)
-
-
 def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
     """Tag tokens, with other weights than the package's if `given`."""
     import numpy as np
 
-    w = given or weights()
+    w = given or weights("tagger.bin")
     count = len(tokens.texts)
     if not count:
         none = np.zeros(0)
         return Tagged(none.astype(np.int64), np.zeros((0, 0)), none, none)
     words = np.add.reduceat(w["embedding"][tokens.ids], tokens.offsets)
     around = _around(tokens, words, w["context"])
-    x = _convolved(np.concatenate([words, around, tokens.dense], axis=1), w, "first")
-    x = _convolved(x, w, "second")
+    x = convolved(np.concatenate([words, around, tokens.dense], axis=1), w, "first")
+    x = convolved(x, w, "second")
     begins = np.flatnonzero(np.diff(tokens.row, prepend=-1))
-    line = _convolved(np.maximum.reduceat(x, begins), w, "line")
-    line = np.concatenate([line, _convolved(line, w, "lines")], axis=1)
-    y = _convolved(np.concatenate([x, line[tokens.row]], axis=1), w, "third")
-    z = np.concatenate([y, _convolved(y, w, "fourth", spread=2)], axis=1)
+    line = convolved(np.maximum.reduceat(x, begins), w, "line")
+    line = np.concatenate([line, convolved(line, w, "lines")], axis=1)
+    y = convolved(np.concatenate([x, line[tokens.row]], axis=1), w, "third")
+    z = np.concatenate([y, convolved(y, w, "fourth", spread=2)], axis=1)
     scores = z @ w["out"] + words @ w["skip"] + w["bias"]
     best = _best_path(scores[:, : len(TAGS)], tokens, w["moves"], w["starts"])
     margins = scores[np.arange(count), best] - scores[:, 0]
@@ -118,32 +87,10 @@ def _around(tokens: Tokens, words: Floats, context: Floats) -> Floats:
     sums = np.add.reduceat(words[of[order]], begins)
     counts = np.diff(begins, append=len(order))
     means = np.zeros((tokens.segments, words.shape[1]))
-    means[segments[order][begins]] = _on_grid(sums / np.sqrt(counts)[:, None])
+    means[segments[order][begins]] = on_grid(sums / np.sqrt(counts)[:, None])
     inner = means @ context
     size = context.shape[1] // 4
     return np.concatenate([inner[tokens.around[:, n], n * size : (n + 1) * size] for n in range(4)], axis=1)
-
-
-def _on_grid(x: Floats) -> Floats:
-    import numpy as np
-
-    return np.asarray(np.round(x * 256) / 256)
-
-
-def _convolved(x: Floats, w: Mapping[str, Floats], name: str, spread: int = 1) -> Floats:
-    """Return a convolution over the rows of x, rectified; `spread` is the distance of its taps."""
-    import numpy as np
-
-    kernel, count = w[name], x.shape[1]
-    width = kernel.shape[0] // count
-    reach = width // 2 * spread
-    padded = np.pad(x, ((reach, reach), (0, 0)))
-    found = np.empty((len(x), kernel.shape[1]))
-    for first in range(0, len(x), _BLOCK):
-        last = min(first + _BLOCK, len(x))
-        near = [padded[first + n * spread : last + n * spread] for n in range(width)]
-        found[first:last] = np.concatenate(near, axis=1) @ kernel
-    return _on_grid(np.maximum(found + w[f"{name} bias"], 0))
 
 
 def _best_path(scores: Floats, tokens: Tokens, moves: Floats, starts: Floats) -> Ints:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from forgekit.archives import tagged
 from forgekit.archives.grouping import grouped
+from forgekit.archives.network import GRID, weights
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span, spans_of
-from forgekit.archives.tagger import GRID, TAGS, VALUES, tag, weights
+from forgekit.archives.tagger import TAGS, VALUES, tag
 from forgekit.archives.tokens import WIDTH, tokens_of
 from forgekit.model.archive_record import PossibleRecord
 
@@ -46,7 +47,7 @@ def test_a_line_with_a_known_label_fills_no_other_field() -> None:
 
 
 def test_weights_are_on_the_grid_so_that_sums_are_exact() -> None:
-    for name, each in weights().items():
+    for name, each in weights("tagger.bin").items():
         assert np.array_equal(each * GRID, np.round(each * GRID)), name
         assert np.abs(each).max() < 32, name
 
@@ -54,7 +55,7 @@ def test_weights_are_on_the_grid_so_that_sums_are_exact() -> None:
 def test_a_text_gets_the_same_tags_whatever_the_order_of_its_sums() -> None:
     tokens = tokens_of(LETTER.split("\n"), [True] * LETTER.count("\n") + [True])
     found = tag(tokens)
-    mirrored = dict(weights())
+    mirrored = dict(weights("tagger.bin"))
     size = mirrored["out"].shape[0]
     half = size // 2
     mirrored["third"] = mirrored["third"][:, ::-1]

@@ -22,7 +22,8 @@ from layouts import layouts
 from tagging import Batch, Network
 from variants import labels_of, pool_of, variant
 
-from forgekit.archives.tagger import TAGS, stored_weights, weights
+from forgekit.archives.network import stored_weights, weights
+from forgekit.archives.tagger import TAGS
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
@@ -63,7 +64,7 @@ def main() -> None:
         torch.manual_seed(options.seed + number)
         network = Network()
         if options.begin:
-            network.load(weights())
+            network.load(weights("tagger.bin"))
         rate = RATE * (ON if options.begin else 1)
         fitted.append(fit(network, examples, options.epochs, options.with_field, rate, rng))
     options.out.write_bytes(stored_weights(fitted[-1].weights()))

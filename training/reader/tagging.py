@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from forgekit.archives.tagger import FIRST_VALUE, GRID, TAGS, VALUES
+from forgekit.archives.network import GRID
+from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES
 from forgekit.archives.tokens import BUCKETS, WIDTH
 
 WORD, AROUND, HIDDEN, LINE = 56, 24, 112, 80
