@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
+from math import inf
 from typing import Generic, TypeVar
 
 from forgekit.frozen import frozen
@@ -81,10 +82,14 @@ class History(Generic[R]):
         return sorted(self.statements, key=lambda statement: statement[0].compressed_at)
 
     def drop_ends_before_return(self) -> None:
-        """Drop the ends of a decision after which an archive states that it is in force again."""
-        back = [archive.compressed_at for archive, r in self.statements if getattr(r, "reinstated", False)]
-        last = max(back, default=None)
-        self.ends[:] = [end for end in self.ends if last is None or end.at >= last]
+        """Drop the ends of a decision after which an archive states that it is in force again.
+
+        Of archives of one moment, or without one, a parent is before its child.
+        """
+        places = {archive.id: (archive.compressed_at, n) for n, (archive, _) in enumerate(self.statements)}
+        back = [places[archive.id] for archive, r in self.statements if getattr(r, "reinstated", False)]
+        last = max(back, default=(-inf, 0))
+        self.ends[:] = [end for end in self.ends if places.get(end.archive.id, (end.at, inf)) >= last]
 
     @property
     def validated(self) -> list[Instant]:

@@ -80,6 +80,17 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
     return Ancestry(tuple(_in_order(ordered, parents)), parents, tuple(waiting))
 
 
+def project_continued(child: Archive, archives: Iterable[Archive]) -> str | None:
+    """Return the project of the archives that one says it continues, None where it is not one alone."""
+    ordered = sorted(archives, key=moment)
+    by_name, described = by_names(ordered), Descriptions(ordered)
+    found: set[str] = set()
+    for name in child.inherits_from:
+        named = {archive.project_name for archive in by_name.get(name, ())}
+        found |= named or described.projects(name, child)
+    return found.pop() if len(found) == 1 else None
+
+
 def _without_ancestors(given: Sequence[Archive], parents: Parents) -> list[Archive]:
     """Return archives without those that another of them continues."""
     older = {parent.id for archive in given for parent in parents.get(archive.id, ())}

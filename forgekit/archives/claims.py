@@ -122,11 +122,12 @@ IDS = re.compile(
 )
 _REFERENCES = re.compile(
     rf"(?<![A-Za-z0-9_-])(?:(?:{_TAG}:)?{_BEFORE_NUMBER}-?\d{{1,6}}[a-z]?{_PART}"
-    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
-    rf"|[^\W\d_]{{3,20}} (?-i:[A-Z])(?!\w)|{SHORT}"
+    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.#]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
+    rf"|[A-Z]{{1,6}}-[A-Z]{{1,4}}-?\d{{1,5}}|[^\W\d_]{{3,20}} (?-i:[A-Z])(?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
+_AT_END = re.compile(rf"{NUMBERED_ID}$")
 _OF_ARCHIVE = re.compile(rf"\b({PLAIN_ID}) (?:[^\W\d_]{{1,5}} |\()({_TAG})\b")
 """`D003 of TAG`, `D003 (TAG)`."""
 _AFTER_CJK = re.compile(r"(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])(?=[A-Z][A-Za-z]{0,3}-?\d)")
@@ -304,7 +305,8 @@ def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
     text = _AFTER_CJK.sub(" ", _OF_ARCHIVE.sub(r"\2:\1", ascii_of(flat(value)[:20_000])))
     found = re.findall(r"\d{1,4}", text) if _NUMBERS.fullmatch(text) else _REFERENCES.findall(text)
-    return tuple(dict.fromkeys(found))
+    words = (_AT_END.search(each) if not each.isascii() else None for each in found)  # `\u7531\u51b3\u5b9a7`
+    return tuple(dict.fromkeys(word[0] if word else each for each, word in zip(found, words, strict=True)))
 
 
 def parse_tier(text: str) -> tuple[float | None, str | None]:
@@ -783,6 +785,9 @@ def _thread_status(claim: Claim, text: str, ids: Sequence[str]) -> ThreadStatus 
     return status
 
 
+_IN_FORCE = ("active", "reinstated")
+
+
 def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionStatus | None:
     """Return the status that a text begins with, and note what it replaces or what replaced it."""
     status = parse_decision_status(text)
@@ -793,13 +798,10 @@ def _decision_status(claim: Claim, text: str, ids: Sequence[str]) -> DecisionSta
     if meaning == "superseded" and status is not DecisionStatus.ACTIVE:
         status = DecisionStatus.SUPERSEDED
     elif status is None and meaning is not None:
-        in_force = meaning in ("revised", "reinstated")
+        in_force = meaning in ("revised", *_IN_FORCE)
         status = DecisionStatus.ACTIVE if in_force else DecisionStatus(meaning)
-    if (
-        ids
-        and status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED)
-        and _names_old(claim, text, ids[0])
-    ):
+    is_change = status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) or meaning in _IN_FORCE
+    if ids and is_change and _names_old(claim, text, ids[0]):
         claim.values["revises"] = ids
         return DecisionStatus.ACTIVE
     if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED):
@@ -1198,13 +1200,16 @@ def _thread_status_of(meaning: str) -> tuple[ThreadStatus, bool]:
     return (ThreadStatus.OPEN if is_open else ThreadStatus(meaning)), meaning == "reopened"
 
 
-def update_in(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
+def update_in(text: str, kind: str, local_id: str, state: str = "") -> tuple[str, dict[str, Any]]:
     """Return the state that words behind a parent's id name, and the fields of a record that they make.
 
     An arrow to another id alone names what took the place of a decision. No fields where nothing is known.
+
+    Args:
+        state: the one that they name, where that is known.
     """
     arrow = kind == "D" and _TO_ID.fullmatch(text.strip())
-    state = state_named(text, kind) or ("superseded" if arrow else "")
+    state = state or state_named(text, kind) or ("superseded" if arrow else "")
     if kind == "D" and change_named(first_clause(text)) == "now":
         state = "revised"
     known = STATES[kind].get(fold(first_clause(text) or text))

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from forgekit.archives.claims import ascii_of, parse_moment
 from forgekit.archives.labels import MONTHS, letters, names_parent
@@ -83,10 +84,32 @@ class Descriptions:
         All whose tags it holds; else the one whose title or a part of it, or whose day, it gives, the last of
         several alike. None is of a later time than the child, if that has a time.
         """
+        tagged, titled = self._named(text, child)
+        return [self.archives[place] for place in tagged or titled[-1:]]
+
+    def projects(self, text: str, child: Archive) -> set[str]:
+        """Return the projects of the archives that a text in `child` describes, whatever their project.
+
+        A short title or a day is that of any project: one of the child's own words is in the parent's too, or
+        their projects begin alike.
+        """
+        tagged, titled = self._named(text, child)
+        given, own = _long_words(_words(text)), _long_words(_words(child.conversation_title))
+        near = tagged or [
+            place
+            for place in titled
+            if begins_alike(self.archives[place].project_name, child.project_name)
+            or (own - given) & (words := {word for title in self.titles[place] for word in title.split()})
+            or len(given & words) > 1
+        ]
+        return {self.archives[place].project_name for place in near}
+
+    def _named(self, text: str, child: Archive) -> tuple[list[int], list[int]]:
+        """Return the places of the archives whose tags a text holds, else of those that it describes best."""
         codes = dict.fromkeys(code.casefold() for code in _CODE.findall(text))
         tagged = self._earlier((place for code in codes for place in self.by_tag.get(code, ())), child)
         if tagged:
-            return [self.archives[place] for place in tagged]
+            return tagged, []
         parts = [*_parts(text)]
         near = set().union(*(self.by_word.get(word, ()) for part in parts for word in part.split()))
         near |= self.wide if any(map(_CJK.search, parts)) else set()
@@ -102,7 +125,7 @@ class Descriptions:
             for place in self._earlier(sorted(by_title | by_day), child)
         }
         best = max(scores.values(), default=0)
-        return [self.archives[place] for place, score in scores.items() if score == best][-1:]
+        return [], [place for place, score in scores.items() if score == best]
 
     def _is_undated(self, place: int) -> bool:
         return self.archives[place].compressed_at == UNKNOWN
@@ -136,6 +159,12 @@ class Descriptions:
                 yield day
 
 
+def begins_alike(one: str, other: str) -> bool:
+    """Say whether one name is the beginning of the other: `Ledger` of `Ledger \u2013 a paid newsletter`."""
+    shorter, longer = sorted((_words(name).split() for name in (one, other)), key=len)
+    return bool(shorter) and longer[: len(shorter)] == shorter
+
+
 def _days_written(text: str) -> Iterator[tuple[int, int]]:
     """Yield month and day of the dates without a year in a text: `2 June`, `June 2`, `02.06.`."""
     for match in _DAY_NUMBERS.finditer(ascii_of(text)):
@@ -148,13 +177,16 @@ def _days_written(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _numbers(parts: Iterable[str], title: str) -> bool:
-    """Say whether a title has the number and the words of a part: `capsule 1` of `memory capsule no 1`."""
-    held = {*title.split()}
+    """Say whether a title has the number and the words of a part: `capsule 1` of `memory capsule no 1`.
+
+    A word and the number right behind it are enough: `the minutes of meeting 1`.
+    """
+    held, pairs = {*title.split()}, {*pairwise(title.split())}
     for part in parts:
         words = part.split()
-        long = {word for word in words if len(word) >= _LONG and not word.isdigit()}
-        digits = {word for word in words if word.isdigit()}
-        if long and digits and long | digits <= held:
+        long, digits = _long_words(part), {word for word in words if word.isdigit()}
+        near = {pair for pair in pairwise(words) if pair[0] in long and pair[1] in digits}
+        if (long and digits and long | digits <= held) or not near.isdisjoint(pairs):
             return True
     return False
 
@@ -164,6 +196,10 @@ def _parts(text: str) -> Iterable[str]:
     quoted = [next(filter(None, match.groups())) for match in QUOTED.finditer(text)]
     for part in quoted or [_SENTENCE_END.split(_BRACKETED.sub(" ", text), maxsplit=1)[0]]:
         yield _words(part)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in text.split() if len(word) >= _LONG and not word.isdigit()}
 
 
 def _words(text: str) -> str:

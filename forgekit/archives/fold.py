@@ -40,7 +40,7 @@ from forgekit.archives.ancestry import (
 )
 from forgekit.archives.claims import OWN_FIELDS, REST, key_of, kind_of, references, series_of, update_in
 from forgekit.archives.notes import annotated, stated_beside
-from forgekit.archives.states import behind_clause, clear_state, first_clause
+from forgekit.archives.states import ENDS, SUBJECT, behind_clause, clear_state, first_clause
 from forgekit.frozen import frozen
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import (
@@ -48,6 +48,7 @@ from forgekit.model.archive_record import (
     DecisionRecord,
     Family,
     Scope,
+    StateClause,
     ThreadRecord,
     Update,
 )
@@ -64,6 +65,16 @@ LocalIds = Mapping[str, EntityId]
 """The key of a local id (`claims.key_of`) to its entity, as one archive and its ancestors use them."""
 _TITLES = {"D": "text", "T": "title"}
 """The field of each kind of record that has its words."""
+_STATED = (
+    "status",
+    "reinstated",
+    "superseded_by",
+    "revises",
+    "reopened",
+    "resolution",
+    "blocked_by",
+    "waits_for",
+)
 _AS_THREAD = {
     DecisionStatus.ACTIVE: ThreadStatus.OPEN,
     DecisionStatus.SUPERSEDED: ThreadStatus.SUPERSEDED,
@@ -72,6 +83,7 @@ _AS_THREAD = {
 _WORD = re.compile(r"\w+")
 _FEWEST_WORDS = 3
 """Words of a line that makes a record where no parent has its id."""
+_BEHIND_SUBJECT = " \t:)>.,=\u2192\u2013\u2014\uff1a-"
 _PLACE = re.compile(r"\d+|\w")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
 _LEAST_ALIKE, _ALIKE, _MOST_ALIKE, _NEVER_ALIKE = 0.3, 0.7, 0.8, 2.0
@@ -208,6 +220,26 @@ def _held(lineage: Iterable[LocalIds], local_id: str) -> EntityId:
 def _has_fields(record: Record) -> bool:
     """Say whether a record has a field that only a record has."""
     return any(getattr(record, name, None) for name in OWN_FIELDS[_kind_of(record)])
+
+
+def _with_state_of(told: Record, said: Record) -> Record:
+    """Return a record with the state, and the words of a new version, that another one of it has."""
+    names = [*_STATED, *(["text"] if getattr(said, "revises", ()) else ())]
+    return replace(told, **{name: value for name in names if (value := getattr(said, name, None))})
+
+
+def _adds(clause: StateClause, state: str, told: Record | None) -> bool:
+    """Say whether the state that a clause gives a record counts beside what was read of the record itself.
+
+    A note below it does, but for one that shows as open what the record shows as ended. So does what replaced
+    it, where the record shows that it is over.
+    """
+    if told is None:
+        return True
+    ended = told.status is not None and told.status.ended
+    replaced = ended and state == "superseded" and not getattr(told, "superseded_by", None)
+    is_below = told.line < clause.line and (not ended or state in (*ENDS, "reinstated", "reopened"))
+    return is_below or (replaced and len(references(clause.text)) > 0)
 
 
 def _kind_of(record: Record) -> str:
@@ -366,6 +398,7 @@ class _Fold:
         records: list[Record] = [
             self.of_series(each, lineage) for some in (text.decisions, text.threads) for each in some
         ]
+        records = self.with_clauses(archive, records, updates, lineage)
         records = [self.with_state(archive, self.with_old_id(r, lineage), lineage) for r in records] + updates
         alike = self.least_likeness(archive, records, lineage)
         records = [self.as_known(archive, each, lineage, alike) for each in sorted(records, key=_kind_of)]
@@ -446,11 +479,48 @@ class _Fold:
                 else:
                     self.note_unknown(archive, update.line, name)
 
-    def of_update(self, update: Update, held: EntityId) -> Record | None:
-        """Return the record that an update makes, None where its words are not understood."""
+    def with_clauses(
+        self,
+        archive: Archive,
+        records: Sequence[Record],
+        updates: Sequence[Record],
+        lineage: Sequence[LocalIds],
+    ) -> list[Record]:
+        """Return records with the states of clauses, in the place of other words under a parent's id."""
+        done = {key_of(each.local_id) for each in updates}
+        told = {key_of(each.local_id): each for each in records if self.is_told(each, lineage)}
+        said: dict[str, Record] = {}
+        clauses = self.texts[archive.id].clauses
+        for clause in sorted(clauses, key=lambda each: (each.text.startswith(SUBJECT), each.line)):
+            key, held = key_of(clause.local_id), _held(lineage, clause.local_id)
+            state = dict(clause.states).get("D" if held in self.decisions.texts else "T", "")
+            if key in done or not held or not state or not _adds(clause, state, told.get(key)):
+                continue
+            text = clause.text.removeprefix(SUBJECT).lstrip(_BEHIND_SUBJECT)
+            update = Update(local_id=clause.local_id, line=clause.line, text=text)
+            if record := self.of_update(update, held, state):
+                said[key] = (
+                    _with_state_of(told[key], record) if key in told else record
+                )  # the last one counts
+        return [each for each in records if key_of(each.local_id) not in said] + [*said.values()]
+
+    def is_told(self, record: Record, lineage: Sequence[LocalIds]) -> bool:
+        """Say whether a rule read a record's words or state, or it repeats the words of its parent's."""
+        known, text = self.words_of(record, lineage), statement(getattr(record, _TITLES[_kind_of(record)]))
+        if record.family is Family.PROSE:
+            return abbreviates(known, text) or likeness(known, text) >= _ALIKE
+        return text != "" or record.status is not None
+
+    def of_update(self, update: Update, held: EntityId, state: str = "") -> Record | None:
+        """Return the record that an update makes, None where its words are not understood.
+
+        Args:
+            state: the one that the words name, where that is known.
+        """
         kind, name = "D" if held in self.decisions.texts else "T", update.local_id
         words, given = stated_beside(update.text, kind, name)
-        fields = (update_in(words, kind, name)[1] or update_in(update.text, kind, name)[1]) | given
+        found = update_in(words, kind, name, state)[1] or update_in(update.text, kind, name, state)[1]
+        fields = found | given
         short = {"entity": name} if is_short(name) else {}
         if not fields:
             return None

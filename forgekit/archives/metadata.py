@@ -429,6 +429,12 @@ _QUOTED = re.compile(
 """A name in quotes with nothing behind it but the end of a verb or a remark."""
 
 
+_COUNT = re.compile(
+    r"((?:[^\W\d_]{2,}\s+)?[^\W\d_]{2,}(?:[.#/]\s?|\s)|[\u3040-\u30ff\u3400-\u9fff]+)([2-9]|\d{2})(?![\d.])"
+)
+_COUNT_END = re.compile(r"(?<=[^\W\d_]{2}[.!])\s|\s[|\u00b7]|[;\u3002]")
+
+
 def described_parents(page: Page) -> tuple[str, ...]:
     """Return what a sentence above the first record says is continued, by its day or number."""
     first = min((claim.line for claim in page.found.claims), default=_HEAD_LINES)
@@ -441,6 +447,21 @@ def described_parents(page: Page) -> tuple[str, ...]:
             described = described.lstrip(" :,;.-\u2013\u2014")
             at = sentence.casefold().find(described)
             return (_unquoted(one_line(sentence[at : at + len(described)] if at >= 0 else described)),)
+    return _counted_before(page, first)
+
+
+def _counted_before(page: Page, first: int) -> tuple[str, ...]:
+    """Return what the head names by the words and the number before the title's: `archive no. 1` of no. 2."""
+    head = [line for n, line in enumerate(page.document.lines[: min(first - 1, _HEAD_LINES)]) if page.own[n]]
+    title, *others = [line for line in head if line.strip()] or [""]
+    for count in _COUNT.finditer(title):
+        for words in (count[1], count[1].split(None, 1)[-1]):
+            name = rf"{re.escape(words)}{int(count[2]) - 1}(?!\d)"
+            before = re.compile(rf"(?<!\w){name}" if words.isascii() else name, re.IGNORECASE)
+            if found := next(((match, line) for line in others if (match := before.search(line))), None):
+                match, line = found
+                rest = _COUNT_END.split(line[match.end() :], maxsplit=1)[0]
+                return (one_line(match[0] + rest).strip(" *_."),)
     return ()
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata, records
 from forgekit.archives.claims import IDS, Claim, ClaimList
+from forgekit.archives.clauses import read_clauses
 from forgekit.archives.document import (
     Document,
     Fence,
@@ -124,6 +125,7 @@ def _read(document: Document) -> ArchiveText:
     kept = set(facts.all("parent"))
     for value, line in (pair for pair in stated.all("parent") if pair not in kept):  # taken for a record's
         facts.add("parent", value, line)
+    project = facts.first("project")
     metadata.add_tagged(facts, tagged, taken, page)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
@@ -151,6 +153,7 @@ def _read(document: Document) -> ArchiveText:
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,
         project=facts.first("project"),
+        project_is_guess=project is None,
         conversation=metadata.conversation_of(facts),
         created=created,
         tag=tag,
@@ -162,6 +165,7 @@ def _read(document: Document) -> ArchiveText:
         threads=threads,
         artifacts=artifacts,
         updates=tuple(updates) if parents else (),
+        clauses=tuple(read_clauses(page)) if parents else (),
         carried=carried,
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),
@@ -328,9 +332,12 @@ def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name:
     session = text.session_id or envelope.session_id
     tag = text.tag or envelope.tag
     title = one_line(envelope.title or text.title or session or tag or digest[:16])
+    named_parents = (*envelope.inherits_from, *text.inherits_from)
+    if named_parents and not (at or envelope.title):  # a series of undated archives often has one title
+        title = f"{title}, after {one_line(named_parents[0])}"
     conversation = own or conversation_id(project, session or title, at)
     turns = f"{text.turn_range[0]}-{text.turn_range[1]}" if text.turn_range else "all"
-    parents = [p for p in (*envelope.inherits_from, *text.inherits_from) if p not in (tag, conversation)]
+    parents = [p for p in named_parents if p not in (tag, conversation)]
     return Archive(
         archive_id=archive_id(project, conversation, turns, at),
         compression_tag=one_line(tag) if tag else f"ARCHIVE-{digest[:12]}",

@@ -17,8 +17,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from forgekit.archives.ancestry import project_continued
 from forgekit.archives.claims import key_of
 from forgekit.archives.conversations import Ingested, candidate_from
+from forgekit.archives.descriptions import begins_alike
 from forgekit.archives.read import ImportOptions, identify, is_compaction, read_archive
 from forgekit.change import subject_of
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
@@ -38,7 +40,7 @@ from forgekit.model.entities import (
     ThreadStatus,
     entity_path,
 )
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import UNSORTED, Kind, short_id
 from forgekit.model.problem import Problem, Severity, warning
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line
@@ -154,14 +156,14 @@ class SyncReport:
 
 def arrivals(
     item: Incoming,
-    default_project: Callable[[], str],
+    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
     allowed: Collection[str] = (),
     read: Callable[[str], ArchiveText] = read_archive,
 ) -> Iterable[Fact]:
     """Read an input as archives: one, or one for each compaction of a transcript.
 
-    The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
-    of secrets to keep; `read` reads a text. Raises ArchiveError for a text that is no whole archive,
+    The project is asked for if the person names none; `allowed` are fingerprints of secrets to keep; `read`
+    reads a text. Raises ArchiveError for a text that is no whole archive,
     NothingCompactedError.
     """
     if _bytes(item, 4).startswith(_BEFORE_JSON):
@@ -171,8 +173,8 @@ def arrivals(
         with item.path.open("rb") if item.path else io.BytesIO(item.data) as file, suppress(*READ_ERRORS):
             stream = unpacked(file)
             if looks_like_transcript(stream.peek(HEAD)):
-                return _compactions(item, stream, default_project, allowed)
-    return [arrival(item, default_project, allowed, read)]
+                return _compactions(item, stream, choose_project, allowed)
+    return [arrival(item, choose_project, allowed, read)]
 
 
 def _bytes(item: Incoming, limit: int) -> bytes:
@@ -186,7 +188,10 @@ def _bytes(item: Incoming, limit: int) -> bytes:
 
 
 def _compactions(
-    item: Incoming, stream: io.BufferedReader, default_project: Callable[[], str], allowed: Collection[str]
+    item: Incoming,
+    stream: io.BufferedReader,
+    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
+    allowed: Collection[str],
 ) -> list[Fact]:
     from forgekit.transcripts.claude_code import compactions_of, project_of, read_sessions
     from forgekit.transcripts.formats import limited
@@ -206,7 +211,7 @@ def _compactions(
             options = of_compaction(item.options, one.external_id, number, at, place)
             data = clean(turn.text).encode()
             summary = Incoming(options=options, name=f"{item.name}:{turn.line}", data=data)
-            found.append(arrival(summary, default_project, allowed))
+            found.append(arrival(summary, choose_project, allowed))
     if not found:
         raise NothingCompactedError(
             f"{item.name} is a transcript in which nothing was compacted; there is nothing to file",
@@ -235,7 +240,7 @@ def of_compaction(
 
 def arrival(
     item: Incoming,
-    default_project: Callable[[], str],
+    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
     allowed: Collection[str] = (),
     read: Callable[[str], ArchiveText] = read_archive,
 ) -> Fact:
@@ -273,7 +278,12 @@ def arrival(
             *problems,
             warning("other-project", message, fix="file it without --project if that is wrong"),
         )
-    project = given or text.project or default_project()
+    project = given or choose_project(raw, text, item.options)
+    if not given and text.project and match_key(text.project) != match_key(project):
+        message = (
+            f"the text names project {one_line(text.project)[:60]!r}; its parent is of {project!r}, as it is"
+        )
+        problems = (*problems, Problem(code="parents-project", message=message, severity=Severity.INFO))
     return identify(raw, text, item.options, project), replace(text, problems=problems)
 
 
@@ -343,7 +353,7 @@ def sync_compression(
     for item in incoming:
         try:
             cached = partial(read_once, forge.catalogue)
-            found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed, cached)
+            found = arrivals(item, partial(_project_of, forge, read), forge.allowed, cached)
             if strict:
                 _require_complete(item, [text for _, text in found])
             read.extend((archive, text, item.options) for archive, text in found)
@@ -390,6 +400,27 @@ def sync_compression(
         passed_over=tuple(map(str, passed_over)),
         refused=tuple(refused),
     )
+
+
+def _project_of(
+    forge: Forge,
+    read: Sequence[tuple[Archive, ArchiveText, ImportOptions]],
+    raw: str,
+    text: ArchiveText,
+    options: ImportOptions,
+) -> str:
+    """Return the project of an archive: the one that it names, its parent's where that is not another one.
+
+    One that it only seems to name is less than its parent's; without any it is the default one.
+    """
+    registry, continued = forge.registry(), None
+    if text.inherits_from or options.inherits_from:
+        archives = [*registry.archives, *(archive for archive, _, _ in read)]
+        continued = project_continued(identify(raw, text, options, text.project or UNSORTED), archives)
+    named = text.project or ""
+    if continued and (text.project_is_guess or begins_alike(named, continued)):
+        return continued
+    return named or forge.project(None, registry) or ""
 
 
 def file_text(

@@ -293,8 +293,9 @@ class _ConversationArchives:
 
     def _read(self, text: str, options: ImportOptions, turn: Turn) -> Fact | None:
         item = Incoming(options=options, data=text.encode(), name=f"turn {turn.number}")
+        own = self._conversation.project_name
         try:
-            return arrival(item, lambda: self._conversation.project_name, self._allowed)
+            return arrival(item, lambda _, read, __: read.project or own, self._allowed)
         except (ArchiveError, FormatError) as e:
             self._warn("archive-unread", str(e).split("\n")[0], turn)
             return None

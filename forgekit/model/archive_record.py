@@ -160,6 +160,21 @@ class Update:
 
 
 @frozen(kw_only=True)
+class StateClause:
+    """A state that a clause gives a record which may be a parent's.
+
+    Attributes:
+        text: the clause, with a sign in the place of the id.
+        states: the state of a decision, and of a thread, by the letter of the kind.
+    """
+
+    local_id: str
+    line: int
+    text: str
+    states: tuple[tuple[str, str], ...]
+
+
+@frozen(kw_only=True)
 class PossibleRecord:
     """What running text may state: not sure enough to be a record, so a person is asked.
 
@@ -205,11 +220,13 @@ class ArchiveText:
     """Everything read from one archive's text.
 
     Attributes:
+        project_is_guess: no label names the project.
         created: event time, where the text has one.
         turn_range: what was compressed; `all` becomes (1, turns) where turns are known.
         conversation: the uuid by which the archive names its own conversation.
         inherits_from: parent tags or conversation uuids, nearest first, `none` left out.
         updates: what lines say became of a parent's records.
+        clauses: the same of what may be a parent's record, where no rule reads it.
         carried: decisions of `inherited_context`: mentions, never the archive's own records.
         summary: one paragraph of state (foundational context, compressed state), "" if none.
         truncated: why the text seems to be cut off, "" if it does not.
@@ -221,6 +238,7 @@ class ArchiveText:
     title: str = ""
     session_id: str | None = None
     project: str | None = None
+    project_is_guess: bool = False
     conversation: str | None = None
     created: Instant | None = None
     tag: str | None = None
@@ -232,6 +250,7 @@ class ArchiveText:
     threads: tuple[ThreadRecord, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
     updates: tuple[Update, ...] = ()
+    clauses: tuple[StateClause, ...] = ()
     carried: tuple[DecisionRecord, ...] = ()
     summary: str = ""
     chunks: tuple[Chunk, ...] = ()

@@ -37,7 +37,7 @@ def test_a_compaction_summary_registers_records_with_an_explicit_id() -> None:
 
 
 def test_a_compaction_summary_without_records_is_filed_without_a_warning() -> None:
-    archive, found = arrival(Incoming(options=ImportOptions(), data=SUMMARY.encode()), lambda: "Nexus")
+    archive, found = arrival(Incoming(options=ImportOptions(), data=SUMMARY.encode()), lambda *_: "Nexus")
     assert (found.problems, archive.compression_mode) == ((), CompressionMode.LOSSY)
 
 

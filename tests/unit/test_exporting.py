@@ -241,7 +241,7 @@ def test_an_export_is_not_filed_as_an_archive(form: str) -> None:
     text = export(Registry.of([PROJECT, A, X, Y, thread("Who pays", A)]), form)
     item = Incoming(options=ImportOptions(project=NAME), data=text.encode(), name="exported")
     with pytest.raises(ArchiveError) as caught:
-        arrival(item, lambda: NAME)
+        arrival(item, lambda *_: NAME)
     assert str(caught.value) == (
         "exported is an export of a registry, not an archive; `git clone` copies the registry, "
         "and `forgekit sync` brings its changes into a clone"

@@ -33,7 +33,7 @@ UNREAD = "7: D1 is named but no record of it could be read (write it as `### D1:
 )
 def test_an_archive_without_a_record_says_so(text: str, problems: list[str]) -> None:
     item = Incoming(options=ImportOptions(), data=(HEAD + text).encode())
-    archive, read = arrival(item, lambda: "Nexus")
+    archive, read = arrival(item, lambda *_: "Nexus")
     assert archive.compression_tag == "BROKER_CHOICE"
     assert [str(problem) for problem in read.problems] == problems
 
@@ -50,7 +50,7 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
     }
     item = Incoming(options=ImportOptions(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
     with pytest.raises(NothingCompactedError) as caught:
-        list(arrivals(item, lambda: "Nexus"))
+        list(arrivals(item, lambda *_: "Nexus"))
     assert caught.value.lines == ("1: this compaction summary is empty",)
 
 

@@ -20,7 +20,7 @@ ARCHIVE = """# Conversation Archive
 
 
 def read(text: str) -> Fact:
-    return arrival(Incoming(data=text.encode(), options=ImportOptions()), lambda: "Nexus")
+    return arrival(Incoming(data=text.encode(), options=ImportOptions()), lambda *_: "Nexus")
 
 
 @pytest.mark.parametrize("behind", ["\n\nGo on, please.\n", "\r\n\r\nIssue #7 is next.\r\n"])

@@ -1,0 +1,135 @@
+"""What clauses of a follow-up archive say of a parent's records."""
+
+from __future__ import annotations
+
+import pytest
+from fold_archives import archive, decision, the_decision, the_thread, thread
+
+from forgekit.archives.ancestry import project_continued
+from forgekit.archives.fold import FoldResult, fold
+from forgekit.archives.read import ImportOptions, identify, read_archive
+from forgekit.model.entities import DecisionStatus, ThreadStatus
+
+PARENT = archive(
+    "PARENT_1",
+    "2026-03-04",
+    decision("D1", "The stall is run by the scouts"),
+    decision("D2", "We grow 30 trays of tomatoes"),
+    decision("D3", "Posters in A4, printed by Mina"),
+    thread("T1", "Which slot for the van?"),
+    thread("T2", "Do we need a licence?"),
+)
+HEAD = "# Plant sale\n\n**Tag:** SALE_2\n**Date:** 2026-04-01\n**Continues:** PARENT_1\n\n"
+
+
+def _after(text: str, *earlier: str) -> FoldResult:
+    """Fold the parent, earlier archives and one that follows."""
+    pairs = [PARENT]
+    for number, each in enumerate((*earlier, text)):
+        head = HEAD.replace("SALE_2", f"SALE_{number + 2}").replace("04-01", f"04-0{number + 1}")
+        parent = "PARENT_1" if number == 0 else f"SALE_{number + 1}"
+        read = read_archive(head.replace("PARENT_1", parent) + each)
+        pairs.append((identify(head + each, read, ImportOptions(), PARENT[0].project_name), read))
+    return fold(pairs)
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("- dropped D1 because they have camp that weekend\n", DecisionStatus.INVALIDATED),
+        ("- D1 withdrawn, Thursday is bell practice and nobody told us\n", DecisionStatus.INVALIDATED),
+        ("An D1 hat sich nichts ge\u00e4ndert.\n", DecisionStatus.ACTIVE),
+        ("- nothing changes: D1, D2 and D3\n", DecisionStatus.ACTIVE),
+        ("- D2: We grow 30 trays of tomatoes\n  - Depends on: D1\n", DecisionStatus.ACTIVE),
+    ],
+)
+def test_a_clause_says_the_state_of_a_decision_wherever_its_id_stands(
+    line: str, status: DecisionStatus
+) -> None:
+    found = the_decision(_after(line), PARENT, "D1")
+    assert (found.status, found.decision) == (status, "The stall is run by the scouts")
+
+
+def test_what_takes_over_is_named_in_the_clause() -> None:
+    said = _after("- D4: Large posters are printed in Leeds\n- D3 is over, D4 takes over from D3\n")
+    old = the_decision(said, PARENT, "D3")
+    assert old.status is DecisionStatus.SUPERSEDED
+    assert said.entities[old.superseded_by or old.id].title == "Large posters are printed in Leeds"
+
+
+@pytest.mark.parametrize(
+    ("line", "resolution"),
+    [
+        ("- T1: settled, we take the Tuesday slot\n", "we take the Tuesday slot"),
+        ("The council wrote at last. T1 is answered: the morning.\n", "the morning."),
+    ],
+)
+def test_what_stands_behind_a_state_is_the_answer(line: str, resolution: str) -> None:
+    found = the_thread(_after(line), PARENT, "T1")
+    assert (found.status, found.resolution) == (ThreadStatus.RESOLVED, resolution)
+
+
+def test_entries_of_data_are_clauses() -> None:
+    lines = "since_last:\n  D1: dropped, they have camp\n  T2: 'answered: no licence for five hours'\n"
+    said = _after(f"```yaml\n{lines}```\n")
+    assert the_decision(said, PARENT, "D1").status is DecisionStatus.INVALIDATED
+    assert the_thread(said, PARENT, "T2").resolution == "no licence for five hours"
+
+
+def test_a_note_below_a_record_is_about_it_and_the_last_one_counts() -> None:
+    notes = "- D1: The stall is run by the scouts\n  \u21b3 12/4: withdrawn, they have camp\n"
+    gone = the_decision(_after(notes), PARENT, "D1")
+    again = f"{notes}  \u21b3 20/4: in force again, the camp was moved\n"
+    back = the_decision(_after(again, notes), PARENT, "D1")
+    assert (gone.status, back.status) == (DecisionStatus.INVALIDATED, DecisionStatus.ACTIVE)
+
+
+def test_of_undated_archives_a_child_reinstates_what_its_parent_ended() -> None:
+    parent = archive("OLD_1", "2026-03-04", decision("D1", "Tea by the scouts"))
+    texts = (
+        "# Sale 2\n\n**Tag:** OLD_2\n**Continues:** OLD_1\n\n- D1 withdrawn, they have camp\n",
+        "# Sale 3\n\n**Tag:** OLD_3\n**Continues:** OLD_2\n\n- D1 is in force again, the camp was moved\n",
+    )
+    pairs = [parent]
+    for text in texts:
+        read = read_archive(text)
+        pairs.append((identify(text, read, ImportOptions(), parent[0].project_name), read))
+    for order in (pairs, pairs[::-1]):
+        assert the_decision(fold(order), parent, "D1").status is DecisionStatus.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("text", "parents"),
+    [
+        ("# Lichen, archive no. 2\n\n*Goes on from archive no. 1 of 9 May.*\n", ("archive no. 1 of 9 May",)),
+        ("\u25a0 \u4f1a\u8a71 \u7b2c2\u53f7\n\u524d\u53f7\uff1a\u7b2c1\u53f7\n", ("\u7b2c1\u53f7",)),
+        ("# Lichen, archive no. 2\n\nSee chapter 1 of the rules.\n", ()),
+    ],
+)
+def test_the_number_before_the_title_s_names_the_parent(text: str, parents: tuple[str, ...]) -> None:
+    assert read_archive(f"{text}\n- D1: Play three rounds\n").inherits_from == parents
+
+
+def _project(parent_title: str, title: str, named: str) -> str | None:
+    """Return the project that a follow-up of an archive in project Mill has."""
+    old, new = (
+        f"# {parent_title}\n\n**Date:** 2026-03-01\n",
+        f"# {title}\n\n**Date:** 2026-04-01\n**Continues:** {named}\n",
+    )
+    parent = identify(old, read_archive(old), ImportOptions(), "Mill")
+    return project_continued(identify(new, read_archive(new), ImportOptions(), "Unsorted"), [parent])
+
+
+@pytest.mark.parametrize(
+    ("title", "named", "project"),
+    [
+        ("Paper mill voices / 2", "Paper mill voices / 1", "Mill"),
+        ("Voices two", "the archive of 1 March", "Mill"),
+        ("Garden two", "the archive of 1 March", None),
+        ("Paper mill voices / 2", "Summer songs / 1", None),
+    ],
+)
+def test_an_archive_without_a_project_is_of_that_of_its_parent(
+    title: str, named: str, project: str | None
+) -> None:
+    assert _project("Paper mill voices / 1", title, named) == project
