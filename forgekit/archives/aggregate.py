@@ -31,7 +31,7 @@ from forgekit.model.entities import (
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement, with_earlier_resolution, with_section
 from forgekit.text.words import likeness
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 _ITEM_LIMIT = 300
 _ITEMS_LIMIT = 50
@@ -189,14 +189,19 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
 def _state_changes(history: History[ThreadRecord]) -> list[tuple[Archive, ThreadStatus, str]]:
     """Return the ends and explicit reopenings by event time, each as (archive, state, resolution).
 
-    At one moment an end wins over a reopening: which came first is unknown.
+    At one moment an end wins over a reopening: which came first is unknown. Of undated archives a parent is
+    before its child.
     """
     states = [
-        (archive, (not record.reopened and record.status) or ThreadStatus.OPEN, record.resolution)
-        for archive, record in history.statements
+        (archive, (not record.reopened and record.status) or ThreadStatus.OPEN, record.resolution, place)
+        for place, (archive, record) in enumerate(history.statements)
         if record.reopened or (record.status is not None and record.status.ended)
     ]
-    return sorted(states, key=lambda s: (s[0].compressed_at, s[1].ended, s[0].id))
+    found = sorted(
+        states,
+        key=lambda s: (s[0].compressed_at, s[3] if s[0].compressed_at == UNKNOWN else s[1].ended, s[0].id),
+    )
+    return [(archive, state, resolution) for archive, state, resolution, _ in found]
 
 
 def manual_decision(entry: Decision, history: History[DecisionRecord] | None) -> Decision:

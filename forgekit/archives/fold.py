@@ -519,8 +519,19 @@ class _Fold:
         """
         kind, name = "D" if held in self.decisions.texts else "T", update.local_id
         words, given = stated_beside(update.text, kind, name)
-        found = update_in(words, kind, name, state)[1] or update_in(update.text, kind, name, state)[1]
+        meaning, found = update_in(words, kind, name, state)
+        found = found or update_in(update.text, kind, name, state)[1]
+        if (
+            kind == "D"
+            and meaning == "revised"
+            and "text" not in found
+            and len(words.split()) > _FEWEST_WORDS
+        ):
+            text = f"{self.decisions.texts[held]} ({words.rstrip(' .')})"
+            found = {"text": text, "revises": (name,)}
         fields = found | given
+        if kind == "T" and self.is_answered(held, fields.get("status")):
+            fields.pop("resolution", None)  # such as `T1 stays settled`
         short = {"entity": name} if is_short(name) else {}
         if not fields:
             return None
@@ -529,6 +540,12 @@ class _Fold:
         if kind == "D":
             return self.with_old_fields(DecisionRecord(**{"text": self.decisions.texts[held], **raw}), held)
         return ThreadRecord(**{"title": self.threads.texts[held], **raw})
+
+    def is_answered(self, thread: EntityId, status: ThreadStatus | None) -> bool:
+        """Say whether the last statement of a thread that has this state has a resolution."""
+        history = self.threads.histories.get(thread)
+        stated = [r for _, r in history.statements if r.status is not None] if history else []
+        return bool(stated) and stated[-1].status is status and stated[-1].resolution != ""
 
     def kind_of_series(self, local_id: str, lineage: Sequence[LocalIds]) -> str:
         """Return the kind of all records of the parents whose ids are of the series of one, else ""."""
@@ -631,8 +648,8 @@ class _Fold:
     ) -> Record:
         """Return a record whose words are a remark on a parent's record of its id as one about that.
 
-        So are other words where it is shown as ended or as open still, and those that no rule read as a
-        record where the archive goes on with its parent's ids.
+        So are other words where it is shown as ended or as open still, and where the archive goes on with its
+        parent's ids, those of a thread and those that no rule read as a record.
         """
         kind, status = _kind_of(record), record.status
         known, text = self.words_of(record, lineage), _made(archive, record)[1]
@@ -640,9 +657,13 @@ class _Fold:
         is_like = abbreviates(known, text) or likeness(known, text) >= _ALIKE
         is_known = is_like or match_key(text) in self.entities_of(record).by_key
         ended = bool(status and status.ended)
-        is_bare = likeness(known, text) < _LEAST_ALIKE and not _has_fields(record)
+        is_bare = likeness(known, text) < _LEAST_ALIKE and (kind == "T" or not _has_fields(record))
         goes_on = isinstance(record, ThreadRecord) and record.goes_on
-        is_remark = ended or goes_on or (alike == _LEAST_ALIKE and record.family is Family.PROSE and is_bare)
+        is_remark = (
+            ended
+            or goes_on
+            or (alike == _LEAST_ALIKE and is_bare and (kind == "T" or record.family is Family.PROSE))
+        )
         is_new = getattr(status, "value", "") == "revised" or alike == _NEVER_ALIKE or not is_remark
         if not known or not is_own or is_known or is_new:
             return record

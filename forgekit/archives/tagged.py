@@ -21,6 +21,7 @@ from typing import Any
 from forgekit.archives.claims import (
     ANY_ID,
     LOCAL_ID,
+    ONLY_STARS,
     OWN_FIELDS,
     REST,
     SEMICOLONS,
@@ -525,6 +526,9 @@ def _register(
         page.found.unnumbered.append((each.words.line, kind, raw, place))
 
 
+_LAST_STARS = re.compile(rf"\s({ONLY_STARS.pattern})\W*$")
+
+
 def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[str, Any]:
     """Return the fields of a record that its spans, its line and the title of its list give."""
     kind, lines, line = _kind_of(each), page.document.lines, page.document.lines[each.words.line - 1]
@@ -549,6 +553,8 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     raw = noted | {name: value for name, value in raw.items() if name not in noted.keys() & elsewhere}
     if raw.get("status") == ThreadStatus.RESOLVED.value and (answer := _answer_behind(each, line)):
         raw |= {"resolution": answer, "blocked_by": []}
+    if kind == "D" and "tier" not in raw and (stars := _LAST_STARS.search(line)):
+        raw |= {"tier": stars[1], "text": raw["text"].removesuffix(stars[1]).rstrip()}
     if kind == "T" and "priority" not in raw:
         raw |= _rating_behind(line[each.words.column + len(each.words.text) :])
     if kind == "T":

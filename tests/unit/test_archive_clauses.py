@@ -69,6 +69,24 @@ def test_what_stands_behind_a_state_is_the_answer(line: str, resolution: str) ->
     assert (found.status, found.resolution) == (ThreadStatus.RESOLVED, resolution)
 
 
+def test_what_stays_settled_keeps_its_answer() -> None:
+    said = _after("- T1 and T2 stay settled\n", "- T1: settled, we take the Tuesday slot\n")
+    assert the_thread(said, PARENT, "T1").resolution == "we take the Tuesday slot"
+
+
+def test_a_change_without_the_new_text_is_kept_beside_the_old_one() -> None:
+    said = _after("- D2 stays, but now 40 trays instead of 30\n")
+    texts = [each.title for each in said.entities.values()]
+    assert "We grow 30 trays of tomatoes (stays, but now 40 trays instead of 30)" in texts
+    assert the_decision(said, PARENT, "D2").status is DecisionStatus.REVISED
+
+
+def test_stars_at_the_end_of_a_line_are_a_tier() -> None:
+    log = "05 Jan  [DR1] two to four players \u2605\u2605\u2605\u2605\u2606\n        why: solo needs a bot\n"
+    found = read_archive(f"Salt road, log\n\n{log}09 Jan  test game, too long\n").decisions[0]
+    assert (found.text, found.tier) == ("two to four players", 0.8)
+
+
 def test_entries_of_data_are_clauses() -> None:
     lines = "since_last:\n  D1: dropped, they have camp\n  T2: 'answered: no licence for five hours'\n"
     said = _after(f"```yaml\n{lines}```\n")
