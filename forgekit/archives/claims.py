@@ -97,6 +97,8 @@ _ACCENTED = str.maketrans(
     {"a": "[a\u00e0-\u00e4]", "e": "[e\u00e8-\u00eb]", "i": "[i\u00ec-\u00ef]", "o": "[o\u00f2-\u00f6]"}
 )
 _LONG = "|".join(w.translate(_ACCENTED) for w in PREFIXES if len(w) > 3 or not w.isascii())
+AND = r"(?:and|und|sowie|et|y|e|en|i|oraz|&|\+)"
+"""What stands between two names."""
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 _TO_FILL_IN = re.compile(r"<[^<>:/]+>")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from forgekit.archives.claims import ANY_ID, ascii_of
+from forgekit.archives.claims import AND, ANY_ID, ascii_of
 from forgekit.archives.labels import field_named
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.states import CLASSES, SUBJECT, surest_of
@@ -25,7 +25,7 @@ _MARKS = re.compile(
 _NOTE = re.compile(rf"\s*(?:(?:\u21b3|\u2192|\u21d2|->|=>|>)\s*(?:{_DAY})?|[-*]?\s*{_DAY})")
 _GOES_ON = re.compile(r"\s*\w")
 _SHUT = re.compile(rf"{SUBJECT}[*_`~\"'\])}}]+")
-_BETWEEN = re.compile(r"[\s,;/&+*_`\u3001\u30fb\u3068-]*(?:(?:and|und|sowie|et|y|e|en|i|oraz)\s+)?")
+_BETWEEN = re.compile(rf"[\s,;/*_`\u3001\u30fb\u3068-]*(?:{AND}\s+)?")
 _LEAST_BESIDE, _LEAST_WITHIN = 0.5, 2.0
 """How clear the state of a record is whose id begins a clause, and of one that is named within it."""
 _MOST_NOTES, _FEW = 8, 5
@@ -39,7 +39,8 @@ def read_clauses(page: Page) -> Iterator[StateClause]:
     A note below the line that begins with an id is about that record.
     """
     found: list[tuple[Sequence[str], int, str, float]] = []
-    for line, clause, is_entry in _clauses(page):
+    for line, words, is_entry in _clauses(page):
+        clause = words.replace(SUBJECT, "#")  # that of a law
         runs = list(_runs(ascii_of(clause)))
         for run, first, last in runs[:1] if is_entry else runs:
             text = clause[:first] + SUBJECT + clause[last:]
@@ -79,21 +80,22 @@ def _runs(plain: str) -> Iterator[tuple[list[str], int, int]]:
 
 def _sentences(page: Page) -> Iterator[tuple[int, str]]:
     """Yield first line and text of each sentence of the archive's own lines, wrapped lines as one."""
-    parts: list[tuple[int, str]] = []
+    parts: list[tuple[int, list[str]]] = []
     for node in page.document.nodes:
         if node.kind not in ("line", "item") or not page.speaks(node):
             continue
-        goes_on = parts and node.kind == "line" and parts[-1][0] + parts[-1][1].count("\n") + 1 == node.line
-        if goes_on and _GOES_ON.match(node.text) and not _begins(node.text) and labelled(node.text)[0] == "":
-            parts[-1] = parts[-1][0], f"{parts[-1][1]}\n{node.text}"
+        goes_on = parts and node.kind == "line" and parts[-1][0] + len(parts[-1][1]) == node.line
+        is_wrapped = _GOES_ON.match(node.text) and not _begins(node.text) and labelled(node.text)[0] == ""
+        if goes_on and is_wrapped:
+            parts[-1][1].append(node.text)
         else:
-            parts.append((node.line, node.text))
-    for line, text in parts:
-        start = 0
+            parts.append((node.line, node.text.split("\n")))
+    for line, lines in parts:
+        text, start, at = "\n".join(lines), 0, line
         for end in [*(match.end() for match in _STOP.finditer(text)), len(text)]:
             clause = text[start:end]
-            yield line + text.count("\n", 0, start), " ".join(clause.split())[:_LONGEST]
-            start = end
+            yield at, " ".join(clause.split())[:_LONGEST]
+            at, start = at + clause.count("\n"), end
 
 
 def _begins(text: str) -> re.Match[str] | None:

@@ -12,6 +12,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 from forgekit.archives.claims import (
+    AND,
     IDS,
     LOCAL_ID,
     ClaimList,
@@ -69,10 +70,9 @@ _SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+|(?<=\S)\s(?=[\u3040-\u9fff]{
 _ALIGNED = re.compile(r"([^\W\d_][^\W\d_ ]*(?: [^\W\d_]+){0,2})(?: {2,}|\t+)(?=\S)(.+)$", re.DOTALL)
 """`PARENT     The first round`: a label and its value in columns."""
 _ORDER = re.compile(r"#(\d{1,4})")
-_AND = r"(?:and|und|et|y|e|en|i|&|\+)"
 _NAME = r"[`\"*_#\u27e6]*(?=[^\W_]*[-._/#\d])[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9][`\"*_\u27e7]*"
 _PLAIN_PARENTS = re.compile(
-    rf"[\W_]*([^\W\d_]+(?: [^\W\d_]+)?) ({_NAME}(?:(?:,| {_AND}) {_NAME})*)(?:[.;,)]|\s*$)"
+    rf"[\W_]*([^\W\d_]+(?: [^\W\d_]+)?) ({_NAME}(?:(?:,| {AND}) {_NAME})*)(?:[.;,)]|\s*$)"
 )
 """`Continues tw-10 and tw-12.`"""
 _ARROWS = re.compile(r"->|\u2192|=>")
@@ -275,7 +275,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
         reached, is_parent = 0, False
         for match in _OTHER_TAG.finditer(node.text):
             between = node.text[reached : match.start()]
-            joined = re.fullmatch(rf"[\W_]*{_AND}?[\W_]*", between) and reached
+            joined = re.fullmatch(rf"[\W_]*{AND}?[\W_]*", between) and reached
             is_parent = bool(joined and is_parent) or names_parent(between)
             reached = match.end()
             if match.group() in known or node.text[match.end() : match.end() + 1] == ":":
@@ -479,7 +479,7 @@ def _bridged(facts: Facts) -> list[str]:
 
 def _names(value: str) -> list[str]:
     parts = items(_ARROWS.sub(",", value))
-    joined = [part for each in parts for part in re.split(rf"\s{_AND}\s", each)]
+    joined = [part for each in parts for part in re.split(rf"\s{AND}\s", each)]
     chosen = joined if all(_GIVEN_TAG.fullmatch(_bare_name(part)) for part in joined) else parts
     return [_bare_name(part) for part in chosen if not is_none(part)]
 
