@@ -83,11 +83,12 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
 def project_continued(child: Archive, archives: Iterable[Archive]) -> str | None:
     """Return the project of the archives that one says it continues, None where it is not one alone."""
     ordered = sorted(archives, key=moment)
-    by_name, described = by_names(ordered), Descriptions(ordered)
-    found: set[str] = set()
+    by_name, found = by_names(ordered), set[str]()
     for name in child.inherits_from:
-        named = {archive.project_name for archive in by_name.get(name, ())}
-        found |= named or described.projects(name, child)
+        found |= {archive.project_name for archive in by_name.get(name, ())}
+    if others := [name for name in child.inherits_from if name not in by_name]:
+        described = Descriptions(ordered)  # looks at every archive
+        found = found.union(*(described.projects(name, child) for name in others))
     return found.pop() if len(found) == 1 else None
 
 

@@ -265,7 +265,8 @@ def arrival(
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
     problems = (*_redactions(redacted.findings), *text.problems)
-    records = text.decisions or text.threads or text.artifacts or text.carried or text.updates
+    said = text.carried or text.updates or text.clauses
+    records = text.decisions or text.threads or text.artifacts or said
     if not records and not is_compaction(raw):
         _require_archive(item, text)
         problems = (*problems, _NO_RECORD)
@@ -280,9 +281,8 @@ def arrival(
         )
     project = given or choose_project(raw, text, item.options)
     if not given and text.project and match_key(text.project) != match_key(project):
-        message = (
-            f"the text names project {one_line(text.project)[:60]!r}; its parent is of {project!r}, as it is"
-        )
+        name = one_line(text.project)[:60]
+        message = f"the text names project {name!r}; it was filed under {project!r}, where its parent is"
         problems = (*problems, Problem(code="parents-project", message=message, severity=Severity.INFO))
     return identify(raw, text, item.options, project), replace(text, problems=problems)
 
@@ -540,7 +540,7 @@ def words_behind(longer: Fact, shorter: Fact) -> bool:
 
 
 def _ids(text: ArchiveText) -> set[str]:
-    records = (*text.decisions, *text.carried), text.threads, text.artifacts, text.updates
+    records = (*text.decisions, *text.carried), text.threads, text.artifacts, text.updates, text.clauses
     return {record.local_id for some in records for record in some}
 
 

@@ -58,6 +58,28 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
     )
 
 
+def test_an_archive_is_filed_under_the_project_of_its_parent(registry: Path, cli: Cli) -> None:
+    first = "# Mill 1\n\n**Project:** Mill voices, a paper mill\n**Date:** 2026-03-01\n**Tag:** MILL_1\n\n"
+    (registry / "one.md").write_text(f"{first}## Decisions\n- D1: Interview at home\n")
+    second = "# Mill 2\n\n**Project:** Mill voices\n**Date:** 2026-04-01\n**Tag:** MILL_2\n"
+    (registry / "two.md").write_text(f"{second}**Continues:** MILL_1\n\n- dropped D1, nobody is at home\n")
+    assert cli("sync-compression", "one.md").code == 0
+    ran = cli("sync-compression", "two.md")
+    assert (ran.code, ran.out) == (
+        0,
+        (
+            "arc_e4ae11940fcd  MILL_2  (Mill voices, a paper mill)\n"
+            "  read 0 records, 0 labelled fields\n"
+            "  decisions: 0 new, 0 known, 1 carried\n"
+            "  threads: 0 new, 0 resolved, 0 still open\n"
+            "  lineage: con_756d64d89c13 -> con_49621e5d0afa\n"
+            "  ~ D1  active -> invalidated  Interview at home  [reason]\n"
+            "  info: MILL_2: the text names project 'Mill voices'; it was filed under "
+            "'Mill voices, a paper mill', where its parent is\n"
+        ),
+    )
+
+
 def test_filing_again_changes_nothing_and_says_where_the_registry_stands(filed: Path, cli: Cli) -> None:
     tip = _tip(filed)
     ran = cli("sync-compression", "--project", "The Nexus", str(FIRST))
