@@ -208,10 +208,12 @@ def _ids_before(sentence: str) -> tuple[list[str], str]:
 
 def _listed_under_states(page: Page) -> Iterator[Update]:
     """Yield the ids that are alone below a heading that is a state, such as `Still in force`."""
+    begun = {claim.line for claim in page.found.claims}
     for section in page.document.sections:
         if references(section.title):
             continue
-        lines = page.document.lines[section.first_line - 1 : section.last_line]
+        numbers = range(section.first_line, section.last_line + 1)
+        lines = [page.document.lines[n - 1] for n in numbers if n not in begun]
         ids = references("\n".join(lines[:_LISTED_LINES]))
         others = re.compile("|".join(map(re.escape, ids)) or r"\A")
         # Behind a few lines of prose the rest of a long section is not looked at.

@@ -151,3 +151,8 @@ def test_an_archive_without_a_project_is_of_that_of_its_parent(
     title: str, named: str, project: str | None
 ) -> None:
     assert _project("Paper mill voices / 1", title, named) == project
+
+
+def test_a_record_below_a_heading_is_no_list_of_a_parent_s_ids() -> None:
+    read = read_archive(f"{HEAD}## Decision Log\n\n### D4: Use A\n")
+    assert ([each.local_id for each in read.decisions], read.updates) == (["D4"], ())
