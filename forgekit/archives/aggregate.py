@@ -193,15 +193,18 @@ def _state_changes(history: History[ThreadRecord]) -> list[tuple[Archive, Thread
     before its child.
     """
     states = [
-        (archive, (not record.reopened and record.status) or ThreadStatus.OPEN, record.resolution, place)
-        for place, (archive, record) in enumerate(history.statements)
+        (archive, (not record.reopened and record.status) or ThreadStatus.OPEN, record.resolution)
+        for archive, record in history.statements
         if record.reopened or (record.status is not None and record.status.ended)
     ]
-    found = sorted(
-        states,
-        key=lambda s: (s[0].compressed_at, s[3] if s[0].compressed_at == UNKNOWN else s[1].ended, s[0].id),
-    )
-    return [(archive, state, resolution) for archive, state, resolution, _ in found]
+    return sorted(states, key=_place_in_time)
+
+
+def _place_in_time(change: tuple[Archive, ThreadStatus, str]) -> tuple[Instant, bool, str]:
+    """Return what orders changes of a thread; those of undated archives stay as they are."""
+    archive, state, _ = change
+    is_dated = archive.compressed_at != UNKNOWN
+    return archive.compressed_at, is_dated and state.ended, archive.id if is_dated else ""
 
 
 def manual_decision(entry: Decision, history: History[DecisionRecord] | None) -> Decision:

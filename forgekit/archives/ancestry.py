@@ -82,12 +82,11 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
 
 def project_continued(child: Archive, archives: Iterable[Archive]) -> str | None:
     """Return the project of the archives that one says it continues, None where it is not one alone."""
-    ordered = sorted(archives, key=moment)
-    by_name, found = by_names(ordered), set[str]()
-    for name in child.inherits_from:
-        found |= {archive.project_name for archive in by_name.get(name, ())}
-    if others := [name for name in child.inherits_from if name not in by_name]:
-        described = Descriptions(ordered)  # looks at every archive
+    known, others = [*archives], {*child.inherits_from}
+    named = [archive for archive in known if not others.isdisjoint(names_of(archive))]
+    found = {archive.project_name for archive in named}
+    if others := others.difference(*map(names_of, named)):
+        described = Descriptions(sorted(known, key=moment))  # looks at every archive
         found = found.union(*(described.projects(name, child) for name in others))
     return found.pop() if len(found) == 1 else None
 

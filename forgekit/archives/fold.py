@@ -487,10 +487,11 @@ class _Fold:
         lineage: Sequence[LocalIds],
     ) -> list[Record]:
         """Return records with the states of clauses, in the place of other words under a parent's id."""
+        clauses, said = self.texts[archive.id].clauses, dict[str, Record]()
+        named = {key_of(clause.local_id) for clause in clauses}
         done = {key_of(each.local_id) for each in updates}
-        told = {key_of(each.local_id): each for each in records if self.is_told(each, lineage)}
-        said: dict[str, Record] = {}
-        clauses = self.texts[archive.id].clauses
+        of_clauses = ((key_of(each.local_id), each) for each in records if named)
+        told = {key: each for key, each in of_clauses if key in named and self.is_told(each, lineage)}
         for clause in sorted(clauses, key=lambda each: (each.text.startswith(SUBJECT), each.line)):
             key, held = key_of(clause.local_id), _held(lineage, clause.local_id)
             state = dict(clause.states).get("D" if held in self.decisions.texts else "T", "")
@@ -499,9 +500,8 @@ class _Fold:
             text = clause.text.removeprefix(SUBJECT).lstrip(_BEHIND_SUBJECT)
             update = Update(local_id=clause.local_id, line=clause.line, text=text)
             if record := self.of_update(update, held, state):
-                said[key] = (
-                    _with_state_of(told[key], record) if key in told else record
-                )  # the last one counts
+                # The last one counts.
+                said[key] = _with_state_of(told[key], record) if key in told else record
         return [each for each in records if key_of(each.local_id) not in said] + [*said.values()]
 
     def is_told(self, record: Record, lineage: Sequence[LocalIds]) -> bool:
@@ -521,12 +521,8 @@ class _Fold:
         words, given = stated_beside(update.text, kind, name)
         meaning, found = update_in(words, kind, name, state)
         found = found or update_in(update.text, kind, name, state)[1]
-        if (
-            kind == "D"
-            and meaning == "revised"
-            and "text" not in found
-            and len(words.split()) > _FEWEST_WORDS
-        ):
+        is_reworded = kind == "D" and meaning == "revised"
+        if is_reworded and "text" not in found and len(words.split()) > _FEWEST_WORDS:
             text = f"{self.decisions.texts[held]} ({words.rstrip(' .')})"
             found = {"text": text, "revises": (name,)}
         fields = found | given
@@ -659,11 +655,8 @@ class _Fold:
         ended = bool(status and status.ended)
         is_bare = likeness(known, text) < _LEAST_ALIKE and (kind == "T" or not _has_fields(record))
         goes_on = isinstance(record, ThreadRecord) and record.goes_on
-        is_remark = (
-            ended
-            or goes_on
-            or (alike == _LEAST_ALIKE and is_bare and (kind == "T" or record.family is Family.PROSE))
-        )
+        is_loose = kind == "T" or record.family is Family.PROSE
+        is_remark = ended or goes_on or (alike == _LEAST_ALIKE and is_bare and is_loose)
         is_new = getattr(status, "value", "") == "revised" or alike == _NEVER_ALIKE or not is_remark
         if not known or not is_own or is_known or is_new:
             return record

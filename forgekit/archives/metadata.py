@@ -439,20 +439,19 @@ def described_parents(page: Page) -> tuple[str, ...]:
     """Return what a sentence above the first record says is continued, by its day or number."""
     first = min((claim.line for claim in page.found.claims), default=_HEAD_LINES)
     ids = {key_of(claim.local_id) for claim in page.found.claims}
-    head = enumerate(page.document.lines[: min(first - 1, _HEAD_LINES)])
-    for sentence in (part for n, line in head if page.own[n] for part in _DESCRIBING.split(line)):
+    head = [line for n, line in enumerate(page.document.lines[: min(first - 1, _HEAD_LINES)]) if page.own[n]]
+    for sentence in (part for line in head for part in _DESCRIBING.split(line)):
         plain = _PLAIN_PARENTS.match(sentence)
         described = plain[2] if plain and fact_named(plain[1]) == "parent" else named_parent(sentence)
         if re.search(r"\d", described) and ids.isdisjoint(map(key_of, references(described))):
             described = described.lstrip(" :,;.-\u2013\u2014")
             at = sentence.casefold().find(described)
             return (_unquoted(one_line(sentence[at : at + len(described)] if at >= 0 else described)),)
-    return _counted_before(page, first)
+    return _counted_before(head)
 
 
-def _counted_before(page: Page, first: int) -> tuple[str, ...]:
+def _counted_before(head: Iterable[str]) -> tuple[str, ...]:
     """Return what the head names by the words and the number before the title's: `archive no. 1` of no. 2."""
-    head = [line for n, line in enumerate(page.document.lines[: min(first - 1, _HEAD_LINES)]) if page.own[n]]
     title, *others = [line for line in head if line.strip()] or [""]
     for count in _COUNT.finditer(title):
         for words in (count[1], count[1].split(None, 1)[-1]):

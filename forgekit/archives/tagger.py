@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from forgekit.archives.network import Floats
+
     Ints = NDArray[np.int64]
 
 TAGS = (

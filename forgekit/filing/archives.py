@@ -154,9 +154,13 @@ class SyncReport:
     refused: tuple[ForgeError, ...]
 
 
+ProjectChoice = Callable[[str, ArchiveText, ImportOptions], str]
+"""From the whole text of an archive, what was read from it, and the options, to its project."""
+
+
 def arrivals(
     item: Incoming,
-    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
+    choose_project: ProjectChoice,
     allowed: Collection[str] = (),
     read: Callable[[str], ArchiveText] = read_archive,
 ) -> Iterable[Fact]:
@@ -190,7 +194,7 @@ def _bytes(item: Incoming, limit: int) -> bytes:
 def _compactions(
     item: Incoming,
     stream: io.BufferedReader,
-    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
+    choose_project: ProjectChoice,
     allowed: Collection[str],
 ) -> list[Fact]:
     from forgekit.transcripts.claude_code import compactions_of, project_of, read_sessions
@@ -240,7 +244,7 @@ def of_compaction(
 
 def arrival(
     item: Incoming,
-    choose_project: Callable[[str, ArchiveText, ImportOptions], str],
+    choose_project: ProjectChoice,
     allowed: Collection[str] = (),
     read: Callable[[str], ArchiveText] = read_archive,
 ) -> Fact:
