@@ -26,6 +26,7 @@ QUOTED = re.compile(
 _BRACKETED = re.compile(r"[(\uff08][^()\uff08\uff09]*[)\uff09]")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
+_COUNTED_CJK = re.compile(rf"{_CJK.pattern}\d+|\d+{_CJK.pattern}")
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s|\u3002")
 _DAY_NUMBERS = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
 _DAY_NAMES = (
@@ -67,7 +68,8 @@ class Descriptions:
         for place, archive in enumerate(self.archives):
             head = _PARTS.split(archive.body[:_LONGEST].strip())  # a title, or a part with a name in it
             named = [part for part in head if part.strip() and not names_parent(part)]
-            titles = [*map(_words, (archive.conversation_title, *named))]
+            after = f", after {archive.inherits_from[0]}" if archive.inherits_from else ""  # of undated ones
+            titles = [*map(_words, (archive.conversation_title.removesuffix(after), *named))]
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
             for day in {day for line in named for day in _days_written(line)}:
@@ -185,7 +187,7 @@ def _numbers(parts: Iterable[str], title: str) -> bool:
     for part in parts:
         words = part.split()
         long, digits = _long_words(part), {word for word in words if word.isdigit()}
-        near = {pair for pair in pairwise(words) if pair[0] in long and pair[1] in digits}
+        near = {pair for pair in pairwise(words) if pair[0].isalpha() and pair[1] in digits}
         if (long and digits and long | digits <= held) or not near.isdisjoint(pairs):
             return True
     return False
@@ -207,8 +209,12 @@ def _words(text: str) -> str:
 
 
 def _names_title(parts: Iterable[str], title: str) -> bool:
-    return any(
-        len(inner) >= _SHORTEST and (f" {inner} " in f" {outer} " or (_CJK.search(inner) and inner in outer))
-        for part in parts
-        for inner, outer in ((part, title), (title, part))
-    )
+    return any(_is_within(*pair) for part in parts for pair in ((part, title), (title, part)))
+
+
+def _is_within(inner: str, outer: str) -> bool:
+    """Say whether words are a part of others, and no chance; of `\u305d\u306e1` the number is enough."""
+    if _COUNTED_CJK.search(inner):
+        return re.search(rf"{re.escape(inner)}(?!\d)", outer) is not None
+    is_part = f" {inner} " in f" {outer} " or (_CJK.search(inner) is not None and inner in outer)
+    return len(inner) >= _SHORTEST and is_part

@@ -173,6 +173,7 @@ class Document:
         nodes: every part of the tree, in the order of the text.
         comments: first and last line of each HTML comment that is a block of its own.
         quoted: first and last line of each block quote and piece of indented code.
+        around: number and text of the few lines above a fence around the whole archive.
     """
 
     lines: tuple[str, ...]
@@ -183,7 +184,12 @@ class Document:
     comments: tuple[tuple[int, int], ...]
     quoted: tuple[tuple[int, int], ...]
     truncated: str
+    around: tuple[tuple[int, str], ...]
     problems: tuple[Problem, ...]
+
+
+_FEW_AROUND = 3
+"""Lines above a fence around the whole archive; more are a conversation."""
 
 
 def read_document(text: str, *, unquote: bool = False) -> Document:
@@ -198,7 +204,12 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _quote_elements(lines)
+    whole = [*lines]
     _unwrap(lines)
+    above = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    around = tuple(
+        (n + 1, line) for n, line in enumerate(whole[:above]) if line.strip() and "```" not in line
+    )
     _open_callouts(lines)
     open_diffs(lines)
     fence_data(lines, _outside(lines))
@@ -226,6 +237,7 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
         comments=tuple(builder.comments),
         quoted=(*builder.quoted, *builder.indented),
         truncated=builder.truncated or _cut_row(lines, nodes),
+        around=around if len(around) <= _FEW_AROUND else (),
         problems=(*problems, *builder.problems),
     )
 

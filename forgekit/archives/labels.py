@@ -390,27 +390,6 @@ def names_parent(words: str) -> bool:
     return any(key in text for key in _PARENTS)
 
 
-_SHORT_WORD, _SENTENCE = 6, 200
-_RELATIVES = {"parents", "genitore"}
-"""Labels of what is continued that in a sentence are people."""
-_PARENT_WORDS = re.compile(
-    "|".join(
-        rf"(?<!\w){re.escape(key)}\w{{0,2}}(?!\w)"
-        for key in sorted(_PARENT_LABELS, key=len, reverse=True)
-        if (" " in key or len(key) > _SHORT_WORD) and not _CJK.search(key) and key not in _RELATIVES
-    ).replace(r"\.\.\.", "(.{3,60})")
-)
-"""What says in a sentence what is continued; short words say other things too."""
-
-
-def named_parent(sentence: str) -> str:
-    """Return what follows the words in a sentence that say what is continued, "" where there are none."""
-    plain = letters(sentence[:_SENTENCE])
-    match = _PARENT_WORDS.search(plain)
-    between = next(filter(None, match.groups()), "") if match else ""  # `schliesst an ... an`
-    return (between or plain[match.end() :]).strip() if match else ""
-
-
 def names_place(title: str) -> bool:
     """Say whether a heading is one over facts of the archive."""
     return title_words(title) in _PLACES

@@ -27,6 +27,7 @@ from forgekit.archives.document import (
     printed_lines,
     read_document,
 )
+from forgekit.archives.heads import NOTHING, read_head
 from forgekit.archives.labels import fold, own_labels
 from forgekit.archives.legends import Keys, keys_of
 from forgekit.archives.logs import (
@@ -111,26 +112,27 @@ def _read(document: Document) -> ArchiveText:
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
-    stated = metadata.collect(page, usable)
+    head = read_head(page, _data_lines(document, spans, is_log_alone=is_log_alone))
+    stated = metadata.collect(page, usable, NOTHING)
     names_parent = bool(metadata.parents_of(page, stated, usable, None))
     updates = [*found.updates, *(read_updates(page) if names_parent else ())]
-    taken = set(page.taken)
     unread = _unread_alone(page) if is_log_alone else _unread(page, spans)
     listed = records.read_insights(page)
     unread = [is_unread and number not in listed for number, is_unread in enumerate(unread, 1)]
     tagged = read_tagged(page, unread)
     insights = (one_line(span.text) for span in tagged if span.tag == "insight")
     records.number_records(found)
-    facts = metadata.collect(page, usable)
+    facts = metadata.collect(page, usable, head)
     kept = set(facts.all("parent"))
-    for value, line in (pair for pair in stated.all("parent") if pair not in kept):  # taken for a record's
+    for value, line in (
+        pair for pair in stated.all("parent") if pair not in kept and not head.parents
+    ):  # taken for a record's
         facts.add("parent", value, line)
     project = facts.first("project")
-    metadata.add_tagged(facts, tagged, taken, page)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
-    parents = metadata.parents_of(page, facts, usable, tag) or metadata.described_parents(page)
+    parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     if parents and not names_parent:
         updates += read_updates(page)
@@ -152,7 +154,7 @@ def _read(document: Document) -> ArchiveText:
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,
-        project=facts.first("project"),
+        project=facts.first("project", "guess"),
         project_is_guess=project is None,
         conversation=metadata.conversation_of(facts),
         created=created,
@@ -222,6 +224,14 @@ def _unread(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
             unread = unread_lines(fence.content, {line - 1 - first for line in begun})
             lines[first : last - 1] = unread[: last - 1 - first]
     return [is_unread and number not in page.of_parents for number, is_unread in enumerate(lines, 1)]
+
+
+def _data_lines(document: Document, spans: Sequence[tuple[int, int]], *, is_log_alone: bool) -> set[int]:
+    """Return the lines of the archive's own data, from 1."""
+    if is_log_alone and not document.fences:
+        return {*range(1, len(document.lines) + 1)}
+    fences = (fence for fence, is_own, _ in _fences(document, spans) if is_own and fence.info in _DATA)
+    return {n for fence in fences for n in range(fence.first_line + 1, fence.last_line)}
 
 
 def _fences(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from math import inf
 
+from forgekit.archives.network import weights
 from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES, tag
 from forgekit.archives.tokens import tokens_of
 from forgekit.frozen import frozen
@@ -59,13 +60,13 @@ class Span:
     column: int = 0
 
 
-def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
-    """Return the spans of the lines that speak for the archive, in order."""
+def spans_of(lines: Sequence[str], own: Sequence[bool], file: str = "tagger.bin") -> list[Span]:
+    """Return the spans of the lines that speak for the archive, in order, by the weights in a file."""
     masked = (
         _REDACTED.sub(lambda m: "x" * len(m[0]), line) if "[redacted" in line else line for line in lines
     )
     tokens = tokens_of([*masked], own)
-    tagged = tag(tokens)
+    tagged = tag(tokens, weights(file))
     spans: list[Span] = []
     tags, row = tagged.tags.tolist(), tokens.row.tolist()
     n, count = 0, len(tokens.texts)

@@ -275,10 +275,9 @@ def arrival(
         _require_archive(item, text)
         problems = (*problems, _NO_RECORD)
     given = item.options.project
-    if given and text.project and match_key(given) != match_key(text.project):
-        message = (
-            f"the text names project {one_line(text.project)[:80]!r}; --project files it under {given!r}"
-        )
+    named = None if text.project_is_guess else text.project
+    if given and named and match_key(given) != match_key(named):
+        message = f"the text names project {one_line(named)[:80]!r}; --project files it under {given!r}"
         problems = (
             *problems,
             warning("other-project", message, fix="file it without --project if that is wrong"),

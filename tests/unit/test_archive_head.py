@@ -43,7 +43,7 @@ def test_a_parent_that_is_no_tag_is_kept_as_it_is_described() -> None:
     read = read_archive(f"{TITLE}**Continues:** the talk of May, discussion\n")
     assert (read.inherits_from, read.problems) == (("the talk of May, discussion",), ())
     quoted = read_archive(f'{TITLE}*Of 5 May. Continues "Keys, first round" of March.*\n')
-    assert quoted.inherits_from == ('"Keys, first round" of March',)
+    assert quoted.inherits_from == ("Keys, first round",)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,18 @@ def test_plain_lines_of_the_first_block_are_metadata() -> None:
         ("NEXUS_A",),
     )
     assert read.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "tag", "parents"),
+    [
+        ("this is PHC/26/03 | prev PHC/26/02", "PHC/26/03", ("PHC/26/02",)),
+        ("treaty SHED-III, the one before it SHED-II", "SHED-III", ("SHED-II",)),
+        ("filed as BOAT_SHED_XIV; before it BOAT_SHED_XIII", "BOAT_SHED_XIV", ("BOAT_SHED_XIII",)),
+    ],
+)
+def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
+    names: str, tag: str, parents: tuple[str, ...]
+) -> None:
+    read = read_archive(f"Boat shed, {names}\n\nWe keep the roof.\n")
+    assert (read.tag, read.inherits_from) == (tag, parents)

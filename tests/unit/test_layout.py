@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.layout import with_headings, with_series
-from forgekit.archives.metadata import _successive
-from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
 
 PLAN = [
@@ -47,33 +45,6 @@ def test_two_ids_or_plain_numbers_are_no_series(lines: list[str]) -> None:
 
 def test_a_list_of_which_few_lines_are_records_gives_no_more() -> None:
     assert seen([decision(1, 9, "rail of steel")], PLAN) == [(1, "D", "rail of steel")]
-
-
-@pytest.mark.parametrize(
-    ("names", "tag", "parents"),
-    [
-        ("this is PHC/26/03 | prev PHC/26/02", "PHC/26/03", ("PHC/26/02",)),
-        ("treaty SHED-III, the one before it SHED-II", "SHED-III", ("SHED-II",)),
-        ("filed as BOAT_SHED_XIV; before it BOAT_SHED_XIII", "BOAT_SHED_XIV", ("BOAT_SHED_XIII",)),
-    ],
-)
-def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
-    names: str, tag: str, parents: tuple[str, ...]
-) -> None:
-    read = read_archive(f"Boat shed, {names}\n\nWe keep the roof.\n")
-    assert (read.tag, read.inherits_from) == (tag, parents)
-
-
-@pytest.mark.parametrize(
-    "names", ["with SHED-1 | SHED-3", "with SHED-1 | SHED-2 | SHED-3", "SHED-IIX | SHED-VX"]
-)
-def test_names_that_count_otherwise_are_no_tag_and_parent(names: str) -> None:
-    assert not list(_successive({1: f"Boat shed, {names}", 3: "We keep the roof."}))
-
-
-def test_three_names_that_count_up_are_a_tag_and_its_parents() -> None:
-    lines = {1: "# Boat shed, SHED-7", 3: "follows SHED-5 and SHED-6"}
-    assert list(_successive(lines)) == [(["SHED-7", "SHED-5", "SHED-6"], 3)]
 
 
 def test_a_heading_that_is_an_id_alone_names_the_record_below_it() -> None:
