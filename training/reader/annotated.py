@@ -6,6 +6,7 @@ them; an example's tags are aligned with the tokens that the reader sees, wrappe
 
 from __future__ import annotations
 
+import random
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,10 @@ from forgekit.archives.tokens import Tokens, tokens_of
 
 MARK = re.compile(r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\|([^⟦⟧]*)⟧")
 NO_VALUE = -1
+FACTS = ("tag", "parent", "project", "date")
+"""What a head states of its archive."""
+HEAD_LINES = 14
+_OF_ARCHIVE = re.compile(r"⟦\^?(?:tag|parent)")
 
 
 class Span(NamedTuple):
@@ -73,12 +78,29 @@ def unmarked(text: str) -> Marked:
     return Marked("".join([*parts, text[reached:]]), tuple(spans))
 
 
-def read_examples(path: Path) -> Iterator[tuple[str, Marked]]:
-    """Yield name and text of every archive in a zip."""
+def read_beginnings(path: Path, count: int, rng: random.Random) -> Iterator[tuple[str, Marked]]:
+    """Yield name and first lines of archives that name themselves or a parent there, with marks of facts."""
+    found = [pair for pair in read_texts(path) if _OF_ARCHIVE.search(_beginning(pair[1]))]
+    for name, text in rng.sample(found, min(count, len(found))):
+        yield name, unmarked(MARK.sub(lambda m: m[0] if m[2] in FACTS else m[4], _beginning(text)))
+
+
+def _beginning(text: str) -> str:
+    return "\n".join(text.split("\n")[:HEAD_LINES])
+
+
+def read_texts(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every archive in a zip, marks included."""
     with zipfile.ZipFile(path) as archives:
         for name in sorted(archives.namelist()):
             if name.endswith(".md"):
-                yield name, unmarked(archives.read(name).decode())
+                yield name, archives.read(name).decode()
+
+
+def read_examples(path: Path) -> Iterator[tuple[str, Marked]]:
+    """Yield name and text of every archive in a zip."""
+    for name, text in read_texts(path):
+        yield name, unmarked(text)
 
 
 def value_of(span: Span) -> int:

@@ -1,10 +1,11 @@
 """Fit the tagger of the archive reader.
 
-    python training/reader/fit.py [--out FILE] [--hold-out PREFIX] [--data ZIP] [--teachers N]
+    python training/reader/fit.py [--heads] [--out FILE] [--hold-out PREFIX] [--data ZIP] [--teachers N]
 
 Each epoch reads the archives and variants of them. The first epochs score each tag alone, the last ones along
 each line. With teachers (Hinton et al. 2015), N taggers are fitted first, and the last one learns the mean of
-what they find besides the marks.
+what they find besides the marks. With `--heads` the weights go on from the tagger's, over marked heads of
+archives and the first lines of some whole ones, and become those that read heads.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from annotated import Example, example, read_examples
+from annotated import Example, example, read_beginnings, read_examples
 from layouts import layouts
 from tagging import Batch, Network
 from variants import labels_of, pool_of, variant
@@ -26,7 +27,9 @@ from forgekit.archives.network import stored_weights, weights
 from forgekit.archives.tagger import TAGS
 
 HERE = Path(__file__).resolve().parent
-TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
+PACKAGE = HERE.parents[1] / "forgekit" / "archives"
+BEGINNINGS = 600
+"""Whole archives whose first lines are read beside the heads."""
 BATCH_TOKENS = 5_000
 RATE = 3e-3
 ON = 0.4  # of the rate, for weights that were fitted before
@@ -35,8 +38,9 @@ ON = 0.4  # of the rate, for weights that were fitted before
 def main() -> None:
     """Fit and write the weights."""
     parser = argparse.ArgumentParser(description="fit the tagger of the archive reader")
-    parser.add_argument("--data", type=Path, default=HERE / "annotations.zip")
-    parser.add_argument("--out", type=Path, default=TARGET)
+    parser.add_argument("--heads", action="store_true", help="fit what reads heads, ten minutes")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--hold-out", default="-", help="leave out the archives whose name begins so")
     parser.add_argument("--begin", action="store_true", help="go on from the weights that are shipped")
     parser.add_argument("--epochs", type=int, default=14)
@@ -45,9 +49,16 @@ def main() -> None:
     parser.add_argument("--layouts", type=int, default=600, help="archives in plain layouts")
     parser.add_argument("--teachers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    if asked.heads:
+        parser.set_defaults(begin=True, epochs=16, with_field=3, layouts=0, teachers=0)
     options = parser.parse_args()
+    out = options.out or PACKAGE / ("heads.bin" if options.heads else "tagger.bin")
     rng = random.Random(options.seed)
-    archives = [m for name, m in read_examples(options.data) if not name.startswith(options.hold_out)]
+    whole = HERE / "annotations.zip"
+    given = [*read_examples(options.data or (HERE / "heads.zip" if options.heads else whole))]
+    given += read_beginnings(whole, BEGINNINGS, rng) if options.heads else ()
+    archives = [m for name, m in given if not name.startswith(options.hold_out)]
     pool, labels = pool_of(archives), labels_of(archives)
     examples = [example(each) for each in archives]
     for _ in range(options.copies):
@@ -67,8 +78,8 @@ def main() -> None:
             network.load(weights("tagger.bin"))
         rate = RATE * (ON if options.begin else 1)
         fitted.append(fit(network, examples, options.epochs, options.with_field, rate, rng))
-    options.out.write_bytes(stored_weights(fitted[-1].weights()))
-    print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
+    out.write_bytes(stored_weights(fitted[-1].weights()))
+    print(f"wrote {out} ({out.stat().st_size:,} bytes)")
 
 
 def taught(example: Example, teachers: Sequence[Network]) -> Example:
