@@ -26,8 +26,8 @@ def main() -> int:
     """Print the scorer's table; exit 1 when there was nothing to measure."""
     parser = argparse.ArgumentParser(description="what filing archives registers")
     parser.add_argument("data", nargs="?", type=Path, default=Path("../shared/data"))
-    developed = ("dev", "dev-2", "dev-3", "dev-4", "dev-5", "dev-6", "dev-7", "dev-8", "dev-9", "dev-10")
-    sets = ("styles", *developed, "sealed", "sealed-2", "sealed-3", "sealed-4", "sealed-5", "sealed-6")
+    developed = ("dev", *(f"dev-{number}" for number in range(2, 12)))
+    sets = ("styles", *developed, "sealed", *(f"sealed-{number}" for number in range(2, 7)))
     parser.add_argument("--set", choices=sets, default="styles", dest="chosen")
     parser.add_argument("--forgekit", default=str(Path(sys.executable).with_name("forgekit")))
     parser.add_argument("--jobs", default="2")
