@@ -27,7 +27,7 @@ _BRACKETED = re.compile(r"[(\uff08][^()\uff08\uff09]*[)\uff09]")
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]*[A-Za-z0-9]")
 _CJK = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _COUNTED_CJK = re.compile(rf"{_CJK.pattern}\d+|\d+{_CJK.pattern}")
-_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s|\u3002")
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{2}[.!;])\s(?!\d)|\u3002")  # not `Nr. 4`
 _DAY_NUMBERS = re.compile(r"(?<![\d.])(\d{1,2})\.\s?(\d{1,2})\.(?!\d)")
 _DAY_NAMES = (
     re.compile(
@@ -41,6 +41,8 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _SHORTEST = 6
 """Letters of a title, or of a part of one, that are no chance."""
 _BY_TITLE, _BY_DAY = 2, 1
+_TITLES = 2
+"""The title that an archive was filed with, and its first line."""
 _LONGEST = 400
 """Characters of a text in which the lines that may name it are looked for."""
 
@@ -66,10 +68,8 @@ class Descriptions:
     def __post_init__(self) -> None:
         """Look at each archive once."""
         for place, archive in enumerate(self.archives):
-            head = _PARTS.split(archive.body[:_LONGEST].strip())  # a title, or a part with a name in it
-            named = [part for part in head if part.strip() and not names_parent(part)]
-            after = f", after {archive.inherits_from[0]}" if archive.inherits_from else ""  # of undated ones
-            titles = [*map(_words, (archive.conversation_title.removesuffix(after), *named))]
+            named = _named_parts(archive)
+            titles = _titles(archive)
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
             for day in {day for line in named for day in _days_written(line)}:
@@ -92,17 +92,17 @@ class Descriptions:
     def projects(self, text: str, child: Archive) -> set[str]:
         """Return the projects of the archives that a text in `child` describes, whatever their project.
 
-        A short title or a day is that of any project: one of the child's own words is in the parent's too, or
-        their projects begin alike.
+        A short title or a day is that of any project: one of the words of the child's title, and of no other
+        project's titles, is in the parent's too, or their projects begin alike.
         """
         tagged, titled = self._named(text, child)
-        given, own = _long_words(_words(text)), _long_words(_words(child.conversation_title))
+        given, own = _long_words(_words(text)), _long_words(" ".join(_titles(child)[:_TITLES]))
         near = tagged or [
             place
             for place in titled
             if begins_alike(self.archives[place].project_name, child.project_name)
-            or (own - given) & (words := {word for title in self.titles[place] for word in title.split()})
-            or len(given & words) > 1
+            or any(map(self._is_of_one, (own - given) & self._words_of(place)))
+            or len(given & self._words_of(place)) > 1
         ]
         return {self.archives[place].project_name for place in near}
 
@@ -128,6 +128,13 @@ class Descriptions:
         }
         best = max(scores.values(), default=0)
         return [], [place for place, score in scores.items() if score == best]
+
+    def _words_of(self, place: int) -> set[str]:
+        return {word for title in self.titles[place] for word in title.split()}
+
+    def _is_of_one(self, word: str) -> bool:
+        """Say whether a word is in titles of one project alone."""
+        return len({self.archives[place].project_name for place in self.by_word[word]}) == 1
 
     def _is_undated(self, place: int) -> bool:
         return self.archives[place].compressed_at == UNKNOWN
@@ -159,6 +166,18 @@ class Descriptions:
             year, month, number = map(int, day.split("-"))
             if month in months and str(number) in words and (not written or int(written.group()) == year):
                 yield day
+
+
+def _named_parts(archive: Archive) -> list[str]:
+    """Return the first lines of an archive and their parts, without those that name what it continues."""
+    head = _PARTS.split(archive.body[:_LONGEST].strip())
+    return [part for part in head if part.strip() and not names_parent(part)]
+
+
+def _titles(archive: Archive) -> list[str]:
+    """Return the words of what may be an archive's title."""
+    after = f", after {archive.inherits_from[0]}" if archive.inherits_from else ""  # of undated ones
+    return [*map(_words, (archive.conversation_title.removesuffix(after), *_named_parts(archive)))]
 
 
 def begins_alike(one: str, other: str) -> bool:

@@ -6,8 +6,10 @@ import pytest
 from fold_archives import archive, decision, the_decision, the_thread, thread
 
 from forgekit.archives.ancestry import project_continued
+from forgekit.archives.descriptions import Descriptions
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.read import ImportOptions, identify, read_archive
+from forgekit.frozen import replace
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 
 PARENT = archive(
@@ -127,14 +129,23 @@ def test_a_number_may_name_the_parent(text: str, parents: tuple[str, ...]) -> No
     assert read_archive(f"{text}\n- D1: Play three rounds\n").inherits_from == parents
 
 
-def _project(parent_title: str, title: str, named: str) -> str | None:
-    """Return the project that a follow-up of an archive in project Mill has."""
+@pytest.mark.parametrize("named", ["Nr. 4", "Minutes no. 4", "\u7b2c4\u56de"])
+def test_a_number_alone_is_found_in_the_head_of_the_archive_that_it_names(named: str) -> None:
+    heads = [f"Minutes Nr. {n} (no. {n}, \u7b2c{n}\u56de)\nNight ferry, {n} June\n" for n in (3, 4, 5)]
+    archives = [identify(each, read_archive(each), ImportOptions(), "Ferry") for each in heads]
+    child = replace(archives[2], inherits_from=(named,))
+    assert Descriptions(archives).find(named, child) == [archives[1]]
+
+
+def _project(parent_title: str, title: str, named: str, *others: str) -> str | None:
+    """Return the project that a follow-up of an archive in project Mill has, beside archives of others."""
     old, new = (
         f"# {parent_title}\n\n**Date:** 2026-03-01\n",
         f"# {title}\n\n**Date:** 2026-04-01\n**Continues:** {named}\n",
     )
     parent = identify(old, read_archive(old), ImportOptions(), "Mill")
-    return project_continued(identify(new, read_archive(new), ImportOptions(), "Unsorted"), [parent])
+    more = [identify(each, read_archive(each), ImportOptions(), "Other") for each in others]
+    return project_continued(identify(new, read_archive(new), ImportOptions(), "Unsorted"), [parent, *more])
 
 
 @pytest.mark.parametrize(
@@ -150,6 +161,12 @@ def test_an_archive_without_a_project_is_of_that_of_its_parent(
     title: str, named: str, project: str | None
 ) -> None:
     assert _project("Paper mill voices / 1", title, named) == project
+
+
+def test_a_word_that_is_in_titles_of_several_projects_names_none() -> None:
+    given = ("Voices archive 1", "Voices archive 2", "the archive of 1 March")
+    assert _project(*given) == "Mill"
+    assert _project(*given, "# Other voices archive\n") is None
 
 
 def test_a_record_below_a_heading_is_no_list_of_a_parent_s_ids() -> None:

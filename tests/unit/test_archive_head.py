@@ -103,3 +103,20 @@ def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
 ) -> None:
     read = read_archive(f"Boat shed, {names}\n\nWe keep the roof.\n")
     assert (read.tag, read.inherits_from) == (tag, parents)
+
+
+def test_a_line_above_a_fence_around_an_archive_is_its_head() -> None:
+    read = read_archive("shed-02, child of shed-01\n\n```\nD-1: The roof stays\nD-2: No paint\n```\n")
+    assert (read.tag, read.inherits_from, len(read.decisions)) == ("shed-02", ("shed-01",), 2)
+
+
+def test_names_that_are_continued_may_stand_in_a_sentence() -> None:
+    read = read_archive(
+        "Boat shed, 2 May. Takes up where the talk of 3 April ended.\n\n- D1: The roof stays\n"
+    )
+    assert [name for name in read.inherits_from if "3 April" in name] == list(read.inherits_from) != []
+
+
+def test_that_nothing_is_continued_is_believed_where_a_label_says_so() -> None:
+    text = "# Boat shed\n\nParent: none\nGoes on from the talk of 3 April.\n\n- D1: The roof stays\n"
+    assert read_archive(text).inherits_from == ()
