@@ -19,6 +19,8 @@ from forgekit.model.rules import one_line
 
 _HEAD, _FOOT = 24, 10
 """The most lines of each that are read."""
+_SURE_PROJECT = 2.0
+"""The least margin of a project's name, chosen on development archives: a wrong one makes a project."""
 TAG = re.compile(r"[A-Za-z0-9][\w./#:-]{1,127}|(?=[^\W_]+[-._/#:])[^\W_][\w./#:-]{1,127}")
 """A tag, in which letters of any script and colons count too."""
 NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
@@ -70,7 +72,7 @@ def read_head(page: Page, data: Collection[int]) -> Head:
         if span.tag in ("tag", "parent"):
             names = (name for name in _names(lines[span.line - 1], span) if key_of(name) not in ids)
             found[span.tag].extend((name, span.line) for name in names)
-        elif span.tag == "project":
+        elif span.tag == "project" and span.margin >= _SURE_PROJECT:
             found["project"].append((_outside_quotes(lines[span.line - 1], span), span.line))
         elif span.tag == "date" and is_moment(bare(span.text), day_first=True):
             found["date"].append((bare(one_line(span.text)), span.line))

@@ -152,7 +152,7 @@ def test_a_label_that_lines_share_is_one_and_may_name_earlier_decisions() -> Non
 
 
 def test_the_name_of_a_project_does_not_end_within_quotes() -> None:
-    text = '# Session Archive / Bakery "Crumb & Co." night shift\n\nMETA\ntag = crumb-nightshift-r2\n'
+    text = '# Project Bakery "Crumb & Co." night shift\n\nMETA\ntag = crumb-nightshift-r2\n'
     text += "date = 2026-08-19\n\n"
     text += "DECISIONS\n\n[D1] (in force)\nStart the rye sour at 14:00 so that it peaks at night.\n"
     assert read_archive(text).project == 'Bakery "Crumb & Co." night shift'
