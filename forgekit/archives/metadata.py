@@ -1,7 +1,8 @@
 """What an archive states about itself: tag, session, time, turns, mode, and what it continues.
 
 In: the page with its machine blocks and YAML mappings. Out: `Facts`, the values of each fact, the most
-trusted place first (machine blocks, text, tables, YAML); the other functions read one fact each from them.
+trusted place first (machine blocks, data, labelled lines, tables, the tagger). The other functions read one
+fact each from them.
 """
 
 from __future__ import annotations
@@ -85,9 +86,9 @@ class Facts:
 
 
 def collect(page: Page, blocks: Sequence[MachineBlock], head: Head) -> Facts:
-    """Gather the facts of machine blocks, of data, of the head by the tagger, and of labels, in that order.
+    """Gather the facts of machine blocks, of data, of labels, and of the head by the tagger, in that order.
 
-    Of what one of them gives, the later ones say nothing more, but for labels beside the tagger's project.
+    The tagger gives only what none of the others does; its project stays apart, as a guess.
     """
     facts = Facts()
     for block in blocks:
