@@ -69,7 +69,7 @@ class Descriptions:
         """Look at each archive once."""
         for place, archive in enumerate(self.archives):
             named = _named_parts(archive)
-            titles = _titles(archive)
+            titles = _titles(archive, named)
             self.titles.append(titles)
             self.by_tag[archive.compression_tag.casefold()].append(place)
             for day in {day for line in named for day in _days_written(line)}:
@@ -96,13 +96,14 @@ class Descriptions:
         project's titles, is in the parent's too, or their projects begin alike.
         """
         tagged, titled = self._named(text, child)
-        given, own = _long_words(_words(text)), _long_words(" ".join(_titles(child)[:_TITLES]))
+        given = _long_words(_words(text))
+        own = _long_words(" ".join(_titles(child, _named_parts(child))[:_TITLES])) - given
         near = tagged or [
             place
             for place in titled
             if begins_alike(self.archives[place].project_name, child.project_name)
-            or any(map(self._is_of_one, (own - given) & self._words_of(place)))
-            or len(given & self._words_of(place)) > 1
+            or any(map(self._is_of_one, own & (words := self._words_of(place))))
+            or len(given & words) > 1
         ]
         return {self.archives[place].project_name for place in near}
 
@@ -174,10 +175,10 @@ def _named_parts(archive: Archive) -> list[str]:
     return [part for part in head if part.strip() and not names_parent(part)]
 
 
-def _titles(archive: Archive) -> list[str]:
-    """Return the words of what may be an archive's title."""
+def _titles(archive: Archive, named: Iterable[str]) -> list[str]:
+    """Return the words of what may be an archive's title: the one it was filed with, and its first lines."""
     after = f", after {archive.inherits_from[0]}" if archive.inherits_from else ""  # of undated ones
-    return [*map(_words, (archive.conversation_title.removesuffix(after), *_named_parts(archive)))]
+    return [*map(_words, (archive.conversation_title.removesuffix(after), *named))]
 
 
 def begins_alike(one: str, other: str) -> bool:

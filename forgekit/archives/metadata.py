@@ -85,11 +85,8 @@ class Facts:
         return next((one_line(bare(value)) for value, _ in self.all(*names)), None)
 
 
-def collect(page: Page, blocks: Sequence[MachineBlock], head: Head) -> Facts:
-    """Gather the facts of machine blocks, of data, of labels, and of the head by the tagger, in that order.
-
-    The tagger gives only what none of the others does; its project stays apart, as a guess.
-    """
+def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
+    """Gather the facts of machine blocks, of data and of labels, in that order."""
     facts = Facts()
     for block in blocks:
         for name, value in (("tag", block.tag), ("project", block.project)):
@@ -105,16 +102,21 @@ def collect(page: Page, blocks: Sequence[MachineBlock], head: Head) -> Facts:
             known = [(each, row) for each, row in rows if each]
             for each, row in known if 2 * len(known) >= len(rows) else ():
                 facts.add(each, row.cells[1], row.line)
-    _add_head(facts, head)
     return facts
 
 
-def _add_head(facts: Facts, head: Head) -> None:
-    """Add what the tagger found in head and foot, where no label gives it."""
+def is_complete(facts: Facts) -> bool:
+    """Say whether facts leave nothing for the tagger to find in the head."""
+    named = facts.first("tag") and facts.first("project") and facts.first("created", "day")
+    return bool(named) and _names_parents(facts)
+
+
+def add_head(facts: Facts, head: Head) -> None:
+    """Add what the tagger found in head and foot, where nothing else gives it; its project as a guess."""
     if not facts.first("tag"):
         for pair in head.tags:
             facts.add("tag", *pair)
-    if not any(map(facts.every, ("parent", "inherited", "chain"))):  # "none" is an answer too
+    if not _names_parents(facts):
         for pair in head.parents:
             facts.add("continued", *pair)
     if not facts.first("created", "day"):
@@ -122,6 +124,11 @@ def _add_head(facts: Facts, head: Head) -> None:
             facts.add("day", *pair)
     for pair in head.projects[:1]:
         facts.add("guess", *pair)
+
+
+def _names_parents(facts: Facts) -> bool:
+    """Say whether facts name what is continued; "none" is an answer too."""
+    return any(map(facts.every, ("parent", "inherited", "chain")))
 
 
 def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:

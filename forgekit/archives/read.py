@@ -112,8 +112,10 @@ def _read(document: Document) -> ArchiveText:
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
-    head = read_head(page, _data_lines(document, spans, is_log_alone=is_log_alone))
-    stated = metadata.collect(page, usable, NOTHING)
+    stated = metadata.collect(page, usable)
+    head = NOTHING
+    if not metadata.is_complete(stated):  # the weights take longer to load than the head to read
+        head = read_head(page, _data_lines(document, spans, is_log_alone=is_log_alone))
     names_parent = bool(metadata.parents_of(page, stated, usable, None))
     updates = [*found.updates, *(read_updates(page) if names_parent else ())]
     unread = _unread_alone(page) if is_log_alone else _unread(page, spans)
@@ -122,12 +124,12 @@ def _read(document: Document) -> ArchiveText:
     tagged = read_tagged(page, unread)
     insights = (one_line(span.text) for span in tagged if span.tag == "insight")
     records.number_records(found)
-    facts = metadata.collect(page, usable, head)
+    facts = metadata.collect(page, usable)
+    metadata.add_head(facts, head)
     kept = set(facts.all("parent"))
-    for value, line in (
-        pair for pair in stated.all("parent") if pair not in kept and not head.parents
-    ):  # taken for a record's
-        facts.add("parent", value, line)
+    for value, line in stated.all("parent") if not head.parents else ():
+        if (value, line) not in kept:  # its line was taken for a record's
+            facts.add("parent", value, line)
     project = facts.first("project")
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)

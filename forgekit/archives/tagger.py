@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from forgekit.archives.network import convolved, on_grid, weights
+from forgekit.archives.network import convolved, on_grid
 from forgekit.archives.tokens import Tokens
 from forgekit.frozen import frozen
 
@@ -54,11 +54,10 @@ class Tagged:
     margins: Floats
 
 
-def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
-    """Tag tokens, with other weights than the package's if `given`."""
+def tag(tokens: Tokens, w: Mapping[str, Floats]) -> Tagged:
+    """Tag tokens by weights, such as those of `tagger.bin`."""
     import numpy as np
 
-    w = given or weights("tagger.bin")
     count = len(tokens.texts)
     if not count:
         none = np.zeros(0)

@@ -54,7 +54,7 @@ def test_weights_are_on_the_grid_so_that_sums_are_exact() -> None:
 
 def test_a_text_gets_the_same_tags_whatever_the_order_of_its_sums() -> None:
     tokens = tokens_of(LETTER.split("\n"), [True] * LETTER.count("\n") + [True])
-    found = tag(tokens)
+    found = tag(tokens, weights("tagger.bin"))
     mirrored = dict(weights("tagger.bin"))
     size = mirrored["out"].shape[0]
     half = size // 2
