@@ -26,8 +26,8 @@ def main() -> int:
     """Print the scorer's table; exit 1 when there was nothing to measure."""
     parser = argparse.ArgumentParser(description="what filing archives registers")
     parser.add_argument("data", nargs="?", type=Path, default=Path("../shared/data"))
-    developed = ("dev", *(f"dev-{number}" for number in range(2, 12)))
-    sets = ("styles", *developed, "sealed", *(f"sealed-{number}" for number in range(2, 7)))
+    developed = ("dev", *(f"dev-{number}" for number in range(2, 13)))
+    sets = ("styles", *developed, "sealed", *(f"sealed-{number}" for number in range(2, 8)))
     parser.add_argument("--set", choices=sets, default="styles", dest="chosen")
     parser.add_argument("--forgekit", default=str(Path(sys.executable).with_name("forgekit")))
     parser.add_argument("--jobs", default="2")

@@ -7,13 +7,14 @@ knows which of them the archive's parents have, and as what.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from forgekit.archives.claims import AND, ANY_ID, ascii_of
+from forgekit.archives.claims import AND, ANY_ID, ascii_of, key_of
 from forgekit.archives.labels import field_named
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.states import CLASSES, SUBJECT, surest_of
 from forgekit.model.archive_record import StateClause
+from forgekit.model.entities import DecisionStatus, ThreadStatus
 
 _ID = re.compile(rf"(?<![\w-])#?({ANY_ID}|[A-Z]{{1,6}}(?:-[A-Z]{{1,4}}-?|[.#])\d{{1,5}})(?![\w-])")
 _STOP = re.compile(r"(?<=[.!?;])\s+(?=\S)|(?<=[\u3002\uff1b])")
@@ -28,6 +29,7 @@ _SHUT = re.compile(rf"{SUBJECT}[*_`~\"'\])}}]+")
 _BETWEEN = re.compile(rf"[\s,;/*_`\u3001\u30fb\u3068-]*(?:{AND}\s+)?")
 _LEAST_BESIDE, _LEAST_WITHIN = 0.5, 2.0
 """How clear the state of a record is whose id begins a clause, and of one that is named within it."""
+_IN_FORCE = (DecisionStatus.ACTIVE.value, ThreadStatus.OPEN.value)
 _MOST_NOTES, _FEW = 8, 5
 _LONGEST = 400
 _MOST_IDS = 12
@@ -54,6 +56,15 @@ def read_clauses(page: Page) -> Iterator[StateClause]:
         )
         for local_id in ids if states else ():
             yield StateClause(local_id=local_id, line=line, text=text, states=states)
+
+
+def ended_within(clauses: Iterable[StateClause]) -> frozenset[tuple[int, str]]:
+    """Return the lines and keys of ids that clauses say have ended, but for those that begin their clause."""
+    return frozenset(
+        (each.line, key_of(each.local_id))
+        for each in clauses
+        if not each.text.startswith(SUBJECT) and any(state not in _IN_FORCE for _, state in each.states)
+    )
 
 
 def _clauses(page: Page) -> Iterator[tuple[int, str, bool]]:

@@ -41,6 +41,9 @@ _OF_KIND = {
 _WHOLE = {"D", "T", "why", "alt", "dep", "tier", "prio", "blk", "res"}
 """Tags whose spans are whole cells."""
 _FEWEST = 2
+"""Rows of one kind whose columns are read by what the tagger finds in them, where no head is known."""
+FEW = 0.5
+"""The share of another kind's margins up to which records in one series or table are of that kind."""
 _MOST = 0.6
 """The share of the tagger's spans in a column, by margin, that must agree."""
 _LABELLED = re.compile(r"[^\W\d_][^:\uff1a]{0,30}[:\uff1a](?!//)")
@@ -64,15 +67,28 @@ def with_columns(
         for line, _ in rows if signs else ():
             spans = by_line[line]
             by_line[line] = [s for s in spans if s.tag != "id" or column_of(lines[line - 1], s) not in signs]
+        _give_rows_one_kind([by_line[line] for line, _ in rows if line in by_line])
         of_kind: dict[str, list[Row]] = {"D": [], "T": []}
         for row in rows:
             kinds = [span.tag for span in by_line.get(row[0], ()) if span.tag in of_kind]
             if kinds:
                 of_kind[kinds[0]].append(row)
         for kind, members in of_kind.items():
-            if len(members) >= _FEWEST:
+            if len(members) >= _FEWEST or (members and any(field_named(head, kind) for head in heads)):
                 _read(heads, members, kind, by_line, lines)
     return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def _give_rows_one_kind(rows: Sequence[list[Span]]) -> None:
+    """Give the rows of a table without ids one kind, if few of them seem to be another."""
+    margins: dict[str, float] = defaultdict(float)
+    for span in (span for row in rows for span in row):
+        margins[span.tag] += span.margin
+    few, most = sorted("DT", key=lambda tag: margins[tag])
+    if "id" in margins or margins[few] > FEW * margins[most]:
+        return
+    for row in rows:
+        row[:] = [replace(span, tag=most, value="") if span.tag == few else span for span in row]
 
 
 def _read(

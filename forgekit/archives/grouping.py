@@ -16,6 +16,7 @@ from math import inf
 from statistics import fmean
 
 from forgekit.archives.claims import BEGINNING, BEGINS_WITH_ID, ascii_of, key_of, series_of
+from forgekit.archives.columns import FEW
 from forgekit.archives.spans import Span
 
 FACTS = ("tag", "parent", "project", "date", "artifact", "insight")
@@ -37,7 +38,6 @@ _GAP, _FARTHEST = 0.4, 12
 _LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
 _OTHER_KIND, _SURE_ID, _BEHIND = 6.0, 0.6, 3.0
 _LOOK_ACROSS = 40
-_FEW = 0.5
 
 
 @dataclass(slots=True)
@@ -225,7 +225,7 @@ def _give_series_one_kind(records: Sequence[Found]) -> None:
     for each in records:
         if series := _series_of(each):
             kind = max("DT", key=lambda one: margins[series, one])
-            if margins[series, each.kind] <= _FEW * margins[series, kind]:
+            if margins[series, each.kind] <= FEW * margins[series, kind]:
                 each.words = replace(each.words, tag=kind)
 
 

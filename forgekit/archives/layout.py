@@ -17,6 +17,7 @@ from itertools import pairwise
 from forgekit.archives.claims import BEGINNING, BEGINS_WITH_ID, ascii_of
 from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
+from forgekit.model.entities import ThreadStatus
 
 _HEAD = re.compile(
     r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?![^\W\d_]{1,6}[_.-]?\d{1,4}\s)"
@@ -125,7 +126,10 @@ def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool])
 def _as_titled(lines: Sequence[str], number: int, begun: Mapping[int, Span | None]) -> Span | None:
     """Return a record as the line above a list announces it, if it names one kind and no item is another."""
     title = lines[number - 1].strip(" \t#*_:") if number else ""
-    kinds = [kind for kind in "DT" if _PLAIN.fullmatch(title) and lists_kind(title, kind)]
+    named = _PLAIN.fullmatch(title) is not None
+    kinds = [kind for kind in "DT" if named and lists_kind(title, kind)]
+    if named and not kinds and state_of_label(title, "T") is ThreadStatus.OPEN:
+        kinds = ["T"]
     if len(kinds) != 1 or any(span is not None and span.tag not in kinds for span in begun.values()):
         return None
     state = state_of_label(title, kinds[0])

@@ -6,7 +6,8 @@ In: lines, and which of them speak. Out: `Span`, in order.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from forgekit.archives.network import weights
@@ -18,6 +19,8 @@ _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _EMPHASIS_OR_STOP = re.compile(rf"{_EMPHASIS.pattern}|[;:]")
 _OUTER = " \t*_`~"
 _OF_ONE_LINE = ("id", "alt")
+_PARTS = ("alt", "dep")
+"""Tags of words that may stand within a record's words."""
 _OF_CLAUSES = ("why", "res")
 """Tags of words that go on behind a semicolon or a colon."""
 _USUAL, _CLEAR = "active", 3.0
@@ -93,7 +96,26 @@ def spans_of(lines: Sequence[str], own: Sequence[bool], file: str = "tagger.bin"
             margin = float(tagged.margins[members].mean())
             spans.append(Span(name, value, text, first[0] + 1, last[0] + 1, ahead, margin, first[1]))
         n = end
-    return spans
+    return with_parts(spans, lines)
+
+
+def with_parts(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
+    """Return spans; a record's words go on over what was found within them: `the bus, not the train`."""
+    found: list[Span] = []
+    at = -1  # of the record that the next span may be a part of
+    for span in spans:
+        whole = found[at] if at >= 0 else None
+        if whole and whole.line == whole.last == span.line == span.last:
+            line = lines[span.line - 1]
+            behind = whole.column + len(whole.text)
+            if span.tag in (*_PARTS, whole.tag) and not line[behind : span.column].strip():
+                text = line[whole.column : span.column + len(span.text)]
+                found[at] = replace(whole, text=text)
+                found += [] if span.tag == whole.tag else [span]
+                continue
+        at = len(found) if span.tag in ("D", "T") else -1
+        found.append(span)
+    return found
 
 
 def _value(scores: Mapping[str, float]) -> str:

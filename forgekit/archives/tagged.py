@@ -99,11 +99,13 @@ _SURE_BESIDE = 4.0
 development archives."""
 _SURE_FIELD = 2.0
 """The least margin of a field of a record that was found by its id."""
-_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
+_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
-_SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
-"""The least margin of a record below a heading that lists records of its kind, and behind such a label."""
+_SURE_ANNOUNCED = 0.3
+"""The least margin of a record below a heading that lists records of its kind, or behind such a label."""
+_NO_WORDS = ("id", "tier", "prio", "state")
+"""Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
@@ -149,13 +151,20 @@ _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _RATINGS = {"tier": "tier", "priority": "prio"}
 _BEFORE = ("tier", "confidence", "priority", "status")
-"""The fields that brackets before a record's words may give."""
+"""The fields that brackets beside a record's words may give."""
 _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
 
-def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
-    """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
+def read_tagged(
+    page: Page, own: Sequence[bool], ended: Collection[tuple[int, str]] = frozenset()
+) -> list[Span]:
+    """Add what the tagger finds to the claims of a page; return the facts of the archive that it found.
+
+    Args:
+        own: which lines it reads.
+        ended: lines with the keys of ids that a clause on them says have ended, such as a parent's.
+    """
     lines = page.document.lines
     tables = [
         (node.cells, [(row.line, row.cells) for row in node.children])
@@ -178,7 +187,13 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     ]
     found, facts = grouped(_unrated(page, spans), lines, page.rows)
     ids = {key_of(each.id) for each in found if each.id and lines[each.words.line - 1][:1] == "#"}
-    found = [e for e in found if not _is_field(page, e, titles) and not _is_mention(page, e, ids)]
+    found = [
+        e
+        for e in found
+        if (e.words.line, key_of(e.id)) not in ended
+        and not _is_field(page, e, titles)
+        and not _is_mention(page, e, ids)
+    ]
     found = _stated(found, page)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
@@ -198,7 +213,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
             used.discard(key_of(same.local_id))
             same = None
         least = _SURE_WITH_ID if each.id or before[1] in referred else _SURE_BESIDE if by_id else _SURE_ALONE
-        least = min(least, _least_announced(page, each))
+        least = min(least, _SURE_ANNOUNCED) if _is_announced(page, each) else least
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
@@ -377,13 +392,13 @@ def _section_of(page: Page, each: Found) -> Section | None:
     return sections[above - 1] if above else None
 
 
-def _least_announced(page: Page, each: Found) -> float:
-    """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
+def _is_announced(page: Page, each: Found) -> bool:
+    """Say whether its label or the nearest heading lists records of its kind."""
     kind, section = _kind_of(each), _section_of(page, each)
-    label = _label_beside(page, each.words)
-    if lists_kind(label, kind):
-        return _SURE_LABELLED
-    return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
+    return bool(
+        lists_kind(_label_beside(page, each.words), kind)
+        or (section is not None and lists_kind(section.title, kind))
+    )
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:
@@ -544,7 +559,7 @@ def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[s
     heads, cells = page.rows.get(each.words.line, _NO_ROW)
     columns = [(head, cell) for head, cell in zip(heads, cells, strict=False) if not is_none(cell)]
     raw |= {name: v for name, v in named_fields(columns, kind)[0].items() if name in _NAMING}
-    noted = _noted_before(each, line, key_of(local_id), kind)
+    noted = _noted_beside(each, line, key_of(local_id), kind)
     if raw.get("status") in _UNSAID and "status" in noted:
         raw["status"] = noted["status"]
     elsewhere = {
@@ -888,7 +903,9 @@ def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:
         line, words = lines[number - 1], each.words
         behind = words.column + len(words.text)
         at = behind if number == words.line else len(line) - len(_ITEM_HEAD.sub("", line, count=1))
-        lead, pairs = split_labels(line[at:], kind) if line.lstrip()[:1] != "|" else ("", [])
+        is_bare = all(s.line != number or s.tag in _NO_WORDS for s in each.fields)
+        is_row = line.lstrip()[:1] == "|"
+        lead, pairs = ("", []) if is_row else split_labels(line[at:], kind, clauses=is_bare)
         for name, value in pairs if number == words.line or not lead.strip(" :*_") else ():
             tag, text = TAG_OF_WORDS.get(name, ""), _STOP.split(value, maxsplit=1)[0]
             at = max(line.find(value, at), at)
@@ -946,9 +963,14 @@ def _answer_behind(each: Found, line: str) -> str:
     return match[1] if match else ""
 
 
-def _noted_before(each: Found, line: str, own: str, kind: str) -> dict[str, Any]:
-    """Return the fields in brackets before a record's words: `E1 (level 2)`; `own` is the key of its id."""
-    notes = (_NOTE_PARTS.split(match[1]) for match in _NOTE.finditer(line[: each.words.column]))
+def _noted_beside(each: Found, line: str, own: str, kind: str) -> dict[str, Any]:
+    """Return the fields in brackets before a record's words, or next behind them: `E1 (level 2)`.
+
+    `own` is the key of its id.
+    """
+    behind = line[each.words.column + len(each.words.text) :].lstrip(" *_")
+    found = [*_NOTE.finditer(line[: each.words.column]), *filter(None, [_NOTE.match(behind)])]
+    notes = (_NOTE_PARTS.split(match[1]) for match in found)
     parts = (",".join(part for part in note if key_of(part.strip()) != own) for note in notes)
     fields = [fields_of_note(part, kind) for part in parts]
     return {name: value for some in fields for name, value in some.items() if name in _BEFORE}

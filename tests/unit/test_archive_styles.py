@@ -90,7 +90,7 @@ def test_records_without_ids_stand_below_a_label_that_lists_them() -> None:
         "## Ideas left alone\n\n- fireworks\n"
     )
     assert [(d.local_id, d.text, d.rationale) for d in read.decisions] == [
-        ("OD001", "The barn, not the hotel", ""),
+        ("OD001", "The barn, not the hotel", "It holds eighty guests"),
         ("OD002", "Buffet instead of dinner", "guests should mix"),
     ]
     assert [(t.local_id, t.title, t.status) for t in read.threads] == [("OT001", "Who plays?", OPEN)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from forgekit.archives import tagged
 from forgekit.archives.grouping import grouped
 from forgekit.archives.network import GRID, weights
 from forgekit.archives.read import read_archive
-from forgekit.archives.spans import Span, spans_of
+from forgekit.archives.spans import Span, spans_of, with_parts
 from forgekit.archives.tagger import TAGS, VALUES, tag
 from forgekit.archives.tokens import WIDTH, tokens_of
 from forgekit.model.archive_record import PossibleRecord
@@ -99,6 +101,31 @@ def test_fields_go_with_the_record_before_them_or_wait_for_the_next() -> None:
         ("Rows", ["K1", "small"]),
         ("Columns", ["0.9"]),
     ]
+
+
+def test_what_was_not_taken_may_stand_within_a_decision() -> None:
+    line = "- We take the bus, not the train or a car, because it is cheap"
+
+    def at(tag: str, text: str) -> Span:
+        return replace(span(tag, text, 1), column=line.index(text))
+
+    spans = [at("D", "We take the bus, not"), at("alt", "the train"), at("D", "or"), at("alt", "a car")]
+    found = with_parts([*spans, at("why", "it is cheap")], [line])
+    assert [(each.tag, each.text) for each in found] == [
+        ("D", "We take the bus, not the train or a car"),
+        ("alt", "the train"),
+        ("alt", "a car"),
+        ("why", "it is cheap"),
+    ]
+
+
+def test_what_stands_behind_a_mark_is_no_part_of_a_decision() -> None:
+    line = "- We take the bus (not the train)"
+    spans = [
+        replace(span("D", "We take the bus", 1), column=2),
+        replace(span("alt", "the train", 1), column=23),
+    ]
+    assert with_parts(spans, [line]) == spans
 
 
 def test_records_of_one_series_have_one_kind() -> None:

@@ -23,6 +23,7 @@ from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES
 from forgekit.archives.tokens import Tokens, tokens_of
 
 MARK = re.compile(r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\|([^⟦⟧]*)⟧")
+_OPENS = re.compile(r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\||⟧")
 NO_VALUE = -1
 FACTS = ("tag", "parent", "project", "date")
 """What a head states of its archive."""
@@ -63,18 +64,22 @@ class Example:
 
 
 def unmarked(text: str) -> Marked:
-    """Return a text without its marks, and the spans that they had."""
+    """Return a text without its marks, and the spans that they had; one around another is in parts."""
     parts: list[str] = []
     spans: list[Span] = []
-    reached = length = 0
-    for match in MARK.finditer(text):
-        caret, tag, value, inner = match.groups()
-        parts += [text[reached : match.start()], inner]
-        length += match.start() - reached
-        if inner.strip() and tag in TAGS:
-            spans.append(Span(length, length + len(inner), tag, value or "", caret != ""))
-        length += len(inner)
+    around: list[tuple[str, str, bool]] = []
+    reached = length = begun = 0
+    for match in _OPENS.finditer(text):
+        parts.append(text[reached : match.start()])
+        length += len(parts[-1])
         reached = match.end()
+        if around and parts[-1].strip() and around[-1][0] in TAGS:
+            spans.append(Span(begun, length, *around[-1]))
+        if match[2]:
+            around.append((match[2], match[3] or "", match[1] != ""))
+        elif around:
+            around.pop()
+        begun = length
     return Marked("".join([*parts, text[reached:]]), tuple(spans))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from annotated import Marked, Span
@@ -79,10 +79,18 @@ def variant(marked: Marked, pool: Pool, labels: Labels, rng: random.Random) -> M
 def _exchanged(marked: Marked, pool: Pool, rng: random.Random) -> Marked:
     name, parts, spans = language(marked.text), [], []
     reached = length = 0
+    edges = Counter(edge for span in marked.spans for edge in (span.first, span.last))
     for span in marked.spans:
         words = marked.text[span.first : span.last]
         others = pool.get((name, span.tag, span.value if span.tag in ("prio", "state", "tier") else ""), ())
-        if span.tag in _EXCHANGED and rng.random() < 0.7 and "\n" not in words and len(others) > 3:
+        is_part = edges[span.first] + edges[span.last] > 2
+        if (
+            span.tag in _EXCHANGED
+            and not is_part
+            and rng.random() < 0.7
+            and "\n" not in words
+            and len(others) > 3
+        ):
             words = _like(words, rng.choice(others))
         parts += [marked.text[reached : span.first], words]
         length += span.first - reached
