@@ -587,3 +587,16 @@ def test_a_flat_list_of_data_has_records_by_their_type_and_keys_in_camel_case() 
 def test_an_id_behind_characters_without_blanks_and_one_of_another_archive_are_read() -> None:
     assert references("已被D002取代") == ("D002",)
     assert references("D002 of ORCH_A, D3") == ("ORCH_A:D002", "D3")
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("- D1: Use gas\n  Depends on: the permit\n", ["no-reference"]),
+        ("- **The hall is rented out in May**, only if the council agrees to it.\n", []),
+    ],
+)
+def test_a_condition_in_a_sentence_is_no_reference_that_was_lost(text: str, codes: list[str]) -> None:
+    read = read_archive(f"# Hall\n\n## Decisions\n\n{text}")
+    assert [each.code for each in read.problems if each.code == "no-reference"] == codes
+    assert len(read.decisions) == 1
