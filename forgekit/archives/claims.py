@@ -1101,7 +1101,7 @@ def _spell_field(found: ClaimList, claim: Claim, name: str, names: _Names, *, ha
         kept = [words]
     elif not kept and words:
         _keep(claim, name.capitalize(), words)
-        if claim.family is not Family.PROSE:  # in a sentence it is a condition: `if the permit comes`
+        if name != "dependencies" or claim.family is not Family.PROSE:  # else `if the permit comes`
             message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
             found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
     if name == "blocked_by" and "waits_for" in claim.values:
