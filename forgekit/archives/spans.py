@@ -111,7 +111,8 @@ def with_parts(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
             if span.tag in (*_PARTS, whole.tag) and not line[behind : span.column].strip():
                 text = line[whole.column : span.column + len(span.text)]
                 found[at] = replace(whole, text=text)
-                found += [] if span.tag == whole.tag else [span]
+                if span.tag != whole.tag:
+                    found.append(span)
                 continue
         at = len(found) if span.tag in ("D", "T") else -1
         found.append(span)

@@ -100,10 +100,8 @@ development archives."""
 _SURE_FIELD = 2.0
 """The least margin of a field of a record that was found by its id."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
-"""The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
-is asked about beside records that have ids."""
-_SURE_ANNOUNCED = 0.3
-"""The least margin of a record below a heading that lists records of its kind, or behind such a label."""
+"""The least margin of a record with an id of its own, of one in an archive without ids or that a heading or a
+label announces, and of what a person is asked about beside records that have ids."""
 _NO_WORDS = ("id", "tier", "prio", "state")
 """Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
@@ -150,15 +148,13 @@ _ITEM = "item"
 _STOP = re.compile(r"(?<=[.!?])\s")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _RATINGS = {"tier": "tier", "priority": "prio"}
-_BEFORE = ("tier", "confidence", "priority", "status")
+_NOTED = ("tier", "confidence", "priority", "status")
 """The fields that brackets beside a record's words may give."""
 _LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
 """Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
 
-def read_tagged(
-    page: Page, own: Sequence[bool], ended: Collection[tuple[int, str]] = frozenset()
-) -> list[Span]:
+def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, str]]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found.
 
     Args:
@@ -213,7 +209,7 @@ def read_tagged(
             used.discard(key_of(same.local_id))
             same = None
         least = _SURE_WITH_ID if each.id or before[1] in referred else _SURE_BESIDE if by_id else _SURE_ALONE
-        least = min(least, _SURE_ANNOUNCED) if _is_announced(page, each) else least
+        least = _SURE_ALONE if _is_announced(page, each) else least
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
@@ -973,4 +969,4 @@ def _noted_beside(each: Found, line: str, own: str, kind: str) -> dict[str, Any]
     notes = (_NOTE_PARTS.split(match[1]) for match in found)
     parts = (",".join(part for part in note if key_of(part.strip()) != own) for note in notes)
     fields = [fields_of_note(part, kind) for part in parts]
-    return {name: value for some in fields for name, value in some.items() if name in _BEFORE}
+    return {name: value for some in fields for name, value in some.items() if name in _NOTED}

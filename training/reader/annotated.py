@@ -22,8 +22,8 @@ from forgekit.archives.document import own_lines, read_document
 from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES
 from forgekit.archives.tokens import Tokens, tokens_of
 
-MARK = re.compile(r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\|([^⟦⟧]*)⟧")
-_OPENS = re.compile(r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\||⟧")
+_OPENING = r"⟦(\^?)([A-Za-z]+)(?:\.([^|⟦⟧]*))?\|"
+MARK, _EDGE = re.compile(rf"{_OPENING}([^⟦⟧]*)⟧"), re.compile(rf"{_OPENING}|⟧")
 NO_VALUE = -1
 FACTS = ("tag", "parent", "project", "date")
 """What a head states of its archive."""
@@ -69,7 +69,7 @@ def unmarked(text: str) -> Marked:
     spans: list[Span] = []
     around: list[tuple[str, str, bool]] = []
     reached = length = begun = 0
-    for match in _OPENS.finditer(text):
+    for match in _EDGE.finditer(text):
         parts.append(text[reached : match.start()])
         length += len(parts[-1])
         reached = match.end()
