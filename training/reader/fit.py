@@ -21,7 +21,7 @@ import torch
 from annotated import Example, example, read_beginnings, read_examples
 from layouts import layouts
 from tagging import Batch, Network
-from variants import labels_of, pool_of, variant
+from variants import labels_of, pool_of, stretch, variant
 
 from forgekit.archives.network import stored_weights, weights
 from forgekit.archives.tagger import TAGS
@@ -46,12 +46,13 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=14)
     parser.add_argument("--with-field", type=int, default=4, help="last epochs that score whole lines")
     parser.add_argument("--copies", type=int, default=2, help="variants of each archive")
+    parser.add_argument("--stretches", type=int, default=1, help="stretches of each archive")
     parser.add_argument("--layouts", type=int, default=600, help="archives in plain layouts")
     parser.add_argument("--teachers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     if asked.heads:
-        parser.set_defaults(begin=True, epochs=16, with_field=3, layouts=0, teachers=0)
+        parser.set_defaults(begin=True, epochs=16, with_field=3, layouts=0, teachers=0, stretches=0)
     options = parser.parse_args()
     out = options.out or PACKAGE / ("heads.bin" if options.heads else "tagger.bin")
     rng = random.Random(options.seed)
@@ -63,6 +64,8 @@ def main() -> None:
     examples = [example(each) for each in archives]
     for _ in range(options.copies):
         examples += [example(variant(each, pool, labels, rng)) for each in archives]
+    for _ in range(options.stretches):
+        examples += [example(stretch(variant(each, pool, labels, rng), rng)) for each in archives]
     examples += [example(each) for each in layouts(pool, options.layouts, rng)]
     examples = [each for each in examples if len(each.tags)]
     print(

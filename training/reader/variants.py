@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -74,6 +75,28 @@ def variant(marked: Marked, pool: Pool, labels: Labels, rng: random.Random) -> M
     """Return a marked archive with other words, other labels, other marks, or some of these."""
     marked = _relabelled(marked, labels, rng) if rng.random() < 0.7 else marked
     return _relaid(_exchanged(marked, pool, rng) if rng.random() < 0.6 else marked, rng)
+
+
+def stretch(marked: Marked, rng: random.Random) -> Marked:
+    """Return some lines of an archive with records, below the heading that they stand under."""
+    lines = marked.text.split("\n")
+    begins = [0]
+    for line in lines:
+        begins.append(begins[-1] + len(line) + 1)
+    records = [bisect_right(begins, span.first) - 1 for span in marked.spans if span.tag in ("D", "T")]
+    if not records:
+        return marked
+    first = max(rng.choice(records) - rng.randint(0, 2), 0)
+    last = min(first + rng.randint(2, 14), len(lines))
+    above = next((n for n in range(first, -1, -1) if _HEADING.match(lines[n])), first)
+    kept = [*({above} - {*range(first, last)}), *range(first, last)]
+    parts, spans, length = [], [], 0
+    for n in kept:
+        inside = (s for s in marked.spans if begins[n] <= s.first and s.last < begins[n + 1])
+        spans += [s._replace(first=s.first - begins[n] + length, last=s.last - begins[n] + length) for s in inside]
+        parts.append(lines[n])
+        length += len(lines[n]) + 1
+    return Marked("\n".join(parts), tuple(spans))
 
 
 def _exchanged(marked: Marked, pool: Pool, rng: random.Random) -> Marked:
