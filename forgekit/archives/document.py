@@ -897,7 +897,7 @@ def _shown(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         first = next((n for n in range(number, len(lines)) if lines[n].strip()), len(lines))
         below = list(takewhile(lambda n: lines[n].strip(), range(first, len(lines))))
         begun = [n for n in below if _BEGINS.match(lines[n].lstrip(" >*_-+[(`"))]
-        if first <= number + 1 and begun == below[:1] and lines[first][:1] != "#":
+        if below and first <= number + 1 and begun == below[:1] and lines[first][:1] != "#":
             yield below[0] + 1, below[-1] + 1
 
 

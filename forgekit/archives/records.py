@@ -52,7 +52,13 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.logs import is_log
-from forgekit.archives.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
+from forgekit.archives.notes import (
+    LABEL,
+    annotated,
+    beside,
+    split_labels,
+    split_note,
+)
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
@@ -80,7 +86,6 @@ _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _ALONE = re.compile(rf"[*_`~#\[]*{ANY_ID}[*_`~\]]*")
 """A cell that is an id."""
 _GAP = re.compile(r"(?<=\S)\s{3,}(?=\S)")
-_NOTE_FIRST = re.compile(r"\s*[(\[]([^()\[\]]{1,60})[)\]]:?\s+(?:[\u2013\u2014-]\s+)?(?=\w)")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
 _LEAD_IN = re.compile(
@@ -178,7 +183,7 @@ class _Start:
     notes: str = ""
     entity: str = ""
     alone: bool = False
-    tail: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def read_records(page: Page) -> None:
@@ -256,10 +261,7 @@ class Reader:
             return None
         start = _Start(text[match.start("id") : match.end("id")], kind, text[match.start("title") :])
         if bold and "**" not in match["shut"] + match["sep"]:
-            start.title, start.tail = _cut_tail(start.title, kind)
-        elif gap := _GAP.search(start.title):
-            head, tail = start.title[: gap.start()], start.title[gap.end() :]
-            start.title, start.tail = (head, tail) if _are_fields(tail, kind) else (start.title, "")
+            start.title = start.title.replace("**", "", 1)
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
         start.title = f"{kept} {'~~' if '~~' in marks else ''}{start.title}".strip()
         start.alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
@@ -434,8 +436,9 @@ class Reader:
         """Return the lines on which a title goes on, and what is behind them."""
         lines: list[str] = []
         follows = body and body[0].kind == "line" and body[0].line == node.line + 1
-        if follows and not start.tail and _are_fields(start.title, start.kind):  # `**D1** · 0.9 · active`
-            start.title, start.tail = "", start.title
+        left, fields = beside(start.title, start.kind) if follows else (start.title, {})
+        if fields and not left:  # `**D1** · 0.9 · active`
+            start.title, start.fields = "", fields
             return lines, body
         while body and node.kind != "heading" and not start.alone and start.title:
             first, text = body[0], body[0].text
@@ -637,33 +640,17 @@ def end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
     return match.end() if match else place
 
 
-def _cut_tail(title: str, kind: str) -> tuple[str, str]:
-    """Split `title** (P0) words`, whose bold mark was opened before its id, if fields follow it."""
-    head, _, tail = title.partition("**")
-    if (note := _NOTE_FIRST.match(tail)) and fields_of_note(note[1], kind) and "~~" not in title:
-        return head, f"{tail[note.end() :]} {note.group().strip()}"
-    return (head, tail) if _are_fields(tail, kind) and "~~" not in title else (head + tail, "")
-
-
-def _are_fields(text: str, kind: str) -> bool:
-    """Say whether a text is fields of a record and nothing else."""
-    left, fields = beside(text, kind)
-    return bool(fields) and not left
-
-
 def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tuple[str, dict[str, Any]]:
-    """Return the words of a title and the fields beside them."""
-    kind, (lead, raw) = start.kind, split_note(start.notes, start.kind)
-    if start.tail:
-        left, fields = beside(" ".join([start.tail, *lines]), kind)
-        more = {"content" if kind == "T" else "context": left} if bare(left) else {}
-        raw, lines = more | fields | raw, []
-    title = " ".join([start.title, *lines])
+    """Return the words of a title, and the fields beside them and in columns behind them."""
+    kind, (lead, noted) = start.kind, split_note(start.notes, start.kind)
+    title, *columns = _GAP.split(start.title)
+    left, fields = beside(". ".join(columns), kind) if columns and not lines else ("", {})
+    title = start.title if left or lines else title
     given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
-    text, fields = annotated(title, kind, clauses=True, given=given | raw)
+    text, more = annotated(" ".join([title, *lines]), kind, clauses=True, given=given | noted)
     text = f"{text} ({lead})" if lead and bare(text) else text
-    raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
-    return text, raw
+    more = {name: value for name, value in more.items() if name not in given or value != given[name]}
+    return text, more | ({} if left else fields) | noted | start.fields
 
 
 def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:

@@ -28,6 +28,7 @@ from forgekit.archives.claims import (
     Claim,
     Unnumbered,
     ascii_of,
+    bare,
     is_none,
     items,
     key_of,
@@ -73,10 +74,8 @@ from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, statement
 
-_FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
-"""Fields that may be filled without a label that is known; ids and states are certain without."""
 _STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
 _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 """States that a record may have without a word of its own."""
@@ -99,6 +98,8 @@ _SURE_BESIDE = 4.0
 development archives."""
 _SURE_FIELD = 2.0
 """The least margin of a field of a record that was found by its id."""
+_LEAST_SURE = {"tier": 2.0, "alt": 1.0}
+"""The least margins of fields of a record that was found by its id."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids or that a heading or a
 label announces, and of what a person is asked about beside records that have ids."""
@@ -110,7 +111,7 @@ _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
 _UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
 _TICKED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*\[[xX]\]\s")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
-_SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
+_SLASH = re.compile(r"\s+[/|]\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
 _WRITTEN = re.compile(
     r"(?:[\s>|#*+_`~\u2022-]|\[[ xX]?\]|[^\w\s\x00-\x7f])*[(\[]?"
@@ -145,13 +146,11 @@ _BULLET = re.compile(r"\s*(?:\d{1,3}[.)]|[^\w\s])\s+")
 _EMPHASISED = re.compile(r"(\*{1,3}|_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _ITEM = "item"
 """The value of a span that is one item of a list."""
-_STOP = re.compile(r"(?<=[.!?])\s")
+_STOP, _FULL_STOP = re.compile(r"(?<=[.!?])\s"), re.compile(r"[.!?\u3002\uff01\uff1f]+")
 _BEHIND_ID = " *_`:.)]|-\u2013\u2014\u3011"
 _RATINGS = {"tier": "tier", "priority": "prio"}
 _NOTED = ("tier", "confidence", "priority", "status")
 """The fields that brackets beside a record's words may give."""
-_LISTED = {"why": ("rationale", " "), "alt": ("alternatives", "; "), "state": ("status", " ")}
-"""Tags of a decision's fields that a label gives whole lines to, and what is put between several."""
 
 
 def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, str]]) -> list[Span]:
@@ -210,10 +209,11 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
             same = None
         least = _SURE_WITH_ID if each.id or before[1] in referred else _SURE_BESIDE if by_id else _SURE_ALONE
         least = _SURE_ALONE if _is_announced(page, each) else least
+        title = title_of_list(each.words.line, titles, lines)
         if isinstance(same, Claim):
-            _fill(page, same, each)
+            _fill(page, same, each, title, labels)
         elif same:
-            _fill_unnumbered(page, same, each)
+            pass  # a record without an id that data gives
         elif by_id and (each.words.line in page.taken or _repeats_above(page, each, by_key)):
             continue
         elif each.words.margin < least:
@@ -221,7 +221,6 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
                 _propose(page, each)
             continue
         else:
-            title = title_of_list(each.words.line, titles, lines)
             _register(page, each, before, title, referred, used, labels)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
@@ -397,41 +396,102 @@ def _is_announced(page: Page, each: Found) -> bool:
     )
 
 
-def _fill(page: Page, claim: Claim, each: Found) -> None:
-    """Add to a record the fields that no known label gave it."""
+def _fill(page: Page, claim: Claim, each: Found, title: str, labels: Mapping[str, int]) -> None:
+    """Give a record that was found by its id its words, and the fields that no known label gave it.
+
+    Args:
+        title, labels: as of `_register`.
+    """
     if claim.family in _WHOLE or claim.kind == "A" or is_short(claim.local_id):
         return
     kind = claim.kind
-    if not claim.values.get("text") and each.words.margin >= _SURE_FIELD:
-        claim.values["text"] = each.words.text
-        _take_out(page, claim, each.words.text)
-    spans = [
-        span
-        for span in each.fields
-        if span.margin >= _SURE_FIELD
-        and not _is_labelled(page, span, kind)
-        and not _is_of_another(page, span, claim)
-    ]
-    sure = _fields(replace(each, fields=spans), kind)
-    rest = _shorten(claim, each, spans)
-    _correct(claim, each, spans)
-    names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
-    missing = {name: sure[name] for name in names if name in sure and _lacks(page, claim, name, sure[name])}
-    if claim.values.get("status") is ThreadStatus.OPEN:
-        missing.pop("resolution", None)
+    _correct(claim, each)
+    each.words = replace(each.words, value="")
+    each.fields = [span for span in each.fields if _is_sure(page, span, claim)]
+    rest = _take_words(page, claim, each, labels)
+    raw = _stated_fields(page, each, title, claim.local_id)
+    if raw.get("status", "") in _UNSAID and not any(_is_state(span, kind) for span in each.all("state")):
+        del raw["status"]
+    rest = "\n".join(filter(None, [raw.pop(REST[kind], ""), rest]))
+    barred = {"text"} | ({"resolution"} if claim.values.get("status") is ThreadStatus.OPEN else set())
+    barred |= {"revises"} if claim.values.get("superseded_by") else set()
+    wanted = {name: value for name, value in raw.items() if value and name not in barred}
+    missing = {name: value for name, value in wanted.items() if _lacks(page, claim, name, value)}
     for value in missing.values():
         _take_out(page, claim, value)
-    if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, kind):
-        claim.values["status"] = DecisionStatus.SUPERSEDED
-        if "superseded_by" in sure:
-            claim.values.setdefault("superseded_by", sure["superseded_by"])
-    if rest:
-        claim.values[REST[kind]] = "\n".join(filter(None, [str(claim.values.get(REST[kind]) or ""), rest]))
+    kept = str(claim.values.get(REST[kind]) or "")
+    if rest and rest not in kept:
+        claim.values[REST[kind]] = "\n".join(filter(None, [kept, rest]))
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
         page.found.tagged.append(claim.local_id)
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
+
+
+def _is_sure(page: Page, span: Span, claim: Claim) -> bool:
+    """Say whether a span may be a field of a record that was found by its id."""
+    is_above = span.tag == "state" and span.line < claim.line
+    is_read = _is_labelled(page, span, claim.kind) or _is_of_another(page, span, claim)
+    return span.margin >= _LEAST_SURE.get(span.tag, -inf) and not is_above and not is_read
+
+
+def _take_words(page: Page, claim: Claim, each: Found, labels: Mapping[str, int]) -> str:
+    """Give a record the words that the tagger found in its title; return what is behind them and no field."""
+    text, words = one_line(str(claim.values.get("text") or "")), one_line(each.words.text)
+    line = page.document.lines[each.words.line - 1]
+    is_cut = text.endswith("?") and text.count("?") == 1 and words[-1:] != "?"
+    is_cut |= bool(_UNTICKED.match(line)) and any(span.line == each.words.line for span in each.all("state"))
+    if claim.kind == "T" and is_cut:  # what looks like a field is a part of the title
+        each.fields = [span for span in each.fields if span.line != each.words.line]
+        return ""
+    if each.words.margin < _SURE_WITH_ID or not _begins_title(text, words, claim.kind):
+        return ""
+    _widen(each, line, labels)
+    claim.values["text"] = _with_brackets(text, each)
+    _take_out(page, claim, each.words.text)
+    return left_behind(page.document.lines, each)
+
+
+def _is_state(span: Span, kind: str) -> bool:
+    """Say whether words are a known state of a kind, or seem to be one that has ended."""
+    known = parse_decision_status(span.text) if kind == "D" else parse_thread_status(span.text)[0]
+    return known is not None or span.value not in _UNSAID
+
+
+def _correct(claim: Claim, each: Found) -> None:
+    """Split alternatives that were read as one, and replace a decision that has what replaced it."""
+    parts = [part for span in each.all("alt") for part in _parts(span)]
+    known = tuple(claim.values.get("alternatives") or ())
+    if len(parts) > len(known) == 1 and all(_is_outside_brackets(part, known[0]) for part in parts):
+        claim.values["alternatives"] = tuple(parts)
+    if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, claim.kind):
+        claim.values["status"] = DecisionStatus.SUPERSEDED
+
+
+def _is_outside_brackets(part: str, text: str) -> bool:
+    """Say whether a text holds a part, outside of brackets and behind no colon, as a reason is."""
+    before, found, _ = text.partition(part)
+    return bool(found) and before.count("(") == before.count(")") and before.rstrip()[-1:] != ":"
+
+
+def _with_brackets(text: str, each: Found) -> str:
+    """Return a record's words with the brackets behind them that hold no field."""
+    words, found, behind = text.partition(one_line(each.words.text))
+    words = found or one_line(each.words.text)
+    words = f"~~{words}" if words.count("~~") % 2 else words
+    fields = (span for span in each.fields if span.tag != "id")
+    given = [span.text for span in fields if span.tag != "state" or _is_state(span, each.kind)]
+    while (note := _NOTE.match(behind.lstrip())) and not any(s in note[1] or note[1] in s for s in given):
+        words, behind = f"{words} {note[0]}", behind.lstrip()[note.end() :]
+    return statement(bare(words + behind if _FULL_STOP.fullmatch(behind) else words))
+
+
+def _begins_title(text: str, words: str, kind: str) -> bool:
+    """Say whether words begin a title, behind a label or brackets; one that begins with a state is whole."""
+    before, found, _ = text.partition(words)
+    is_begun = before.rstrip(" *_")[-1:] in (":", "\uff1a") or not re.search(r"\w", _NOTE.sub("", before))
+    return text == "" or (found != "" and is_begun and leading(text, STATES[kind])[0] is None)
 
 
 def _lacks(page: Page, claim: Claim, name: str, value: Any) -> bool:
@@ -440,56 +500,6 @@ def _lacks(page: Page, claim: Claim, name: str, value: Any) -> bool:
         return False
     ids = {key_of(each.local_id) for each in page.found.claims} if name == "dependencies" else ()
     return name != "dependencies" or bool(references(value) or keys_in(value, ids))
-
-
-def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
-    """Add to a record without an id the fields that no known label gave it."""
-    line, kind, given, _ = record
-    sure = [span for span in each.fields if span.margin >= _SURE_FIELD]
-    found = _fields(replace(each, fields=sure), kind)
-    missing = {name: found[name] for name in _FILLED if name in found and not given.get(name)}
-    if not missing:
-        return
-    rows = str(given.get(REST[kind]) or "").split("\n")
-    kept = [row for row in rows if not any(span.text in row for span in sure)]
-    labels = (labelled(row.removeprefix("- "))[0] for row in rows if row not in kept)
-    page.understood.update((line, not_known(label)) for label in labels)
-    given |= {**missing, REST[kind]: "\n".join(kept)}
-
-
-def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
-    """Take the sentences of fields out of a record's text; return what was taken and is in no sure field."""
-    text, words = str(claim.values.get("text") or ""), each.words.text
-    before, _, behind = text.partition(words)
-    begins = before == "" or before.endswith(": ")
-    ends = not behind.strip(_MARKS) or _SENTENCE.match(words[-1:] + behind)
-    if not (words and begins and ends) or each.words.margin < _SURE_FIELD:
-        return ""
-    rest = left = before + behind
-    if not any(span.text in rest for span in each.fields):
-        return ""
-    claim.values["text"] = words
-    for span in sure:
-        left = left.replace(span.text, "", span.tag != "note")
-    return rest.strip(_MARKS) if len("".join(_WORDS.findall(left))) > _BESIDE else ""
-
-
-def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
-    """Split alternatives that were read as one, and take the state that words behind the record name."""
-    text = str(claim.values.get("text") or "")
-    parts = [part for span in each.all("alt") for part in _parts(span)]
-    known = tuple(claim.values.get("alternatives") or ())
-    if len(parts) > len(known) == 1 and all(_is_outside_brackets(part, known[0]) for part in parts):
-        claim.values["alternatives"] = tuple(parts)
-    behind = [span for span in sure if span.line >= claim.line and span.text not in text]
-    if claim.values.get("status") in _USUAL and (status := _named_status(behind, claim.kind)):
-        claim.values["status"] = _STATUS[claim.kind](status)
-
-
-def _is_outside_brackets(part: str, text: str) -> bool:
-    """Say whether a text holds a part, outside of brackets and behind no colon, as a reason is."""
-    before, found, _ = text.partition(part)
-    return bool(found) and before.count("(") == before.count(")") and before.rstrip()[-1:] != ":"
 
 
 def _register(
@@ -543,7 +553,7 @@ _LAST_STARS = re.compile(rf"\s({ONLY_STARS.pattern})\W*$")
 def _stated_fields(page: Page, each: Found, title: str, local_id: str) -> dict[str, Any]:
     """Return the fields of a record that its spans, its line and the title of its list give."""
     kind, lines, line = _kind_of(each), page.document.lines, page.document.lines[each.words.line - 1]
-    raw = _fields(each, kind) | _labelled_fields(each, lines, kind) | {"text": each.words.text}
+    raw = _fields(each, kind) | _labelled_state(each, lines, kind) | {"text": each.words.text}
     section = _section_of(page, each)
     labels = (_label_beside(page, each.words), title, section.title if section and not title else "")
     state = next(filter(None, (state_of_label(label, kind) for label in labels)), None)
@@ -854,7 +864,7 @@ def _widen(each: Found, line: str, labels: Mapping[str, int]) -> None:
         if words.text in text and words.line == words.last and all(span.tag == "note" for span in inside):
             each.fields = [span for span in each.fields if span not in inside]
             each.words = replace(words, text=text, column=line.rindex(text))
-    elif label and labels[label.casefold()] < 2 and not _is_known(label):
+    elif label and labels[label.casefold()] < 2 and not (_is_known(label) or LOCAL_ID.fullmatch(label)):
         between = line[start : words.column].removeprefix(label).strip(_OUTER)
         if words.text == label and not any(span.column > words.column for span in inside):
             sentence = re.split(r"(?<=[.;!?])\s", value, maxsplit=1)[0].rstrip(_OUTER)
@@ -876,18 +886,13 @@ def _is_known(label: str) -> bool:
     return fact_named(label) is not None or any(meets(label, kind) for meets in known for kind in "DT")
 
 
-def _labelled_fields(each: Found, lines: Sequence[str], kind: str) -> dict[str, str]:
-    """Return reason, alternatives and state of a decision where labels begin all lines that have them."""
-    found: dict[str, str] = {}
-    for tag, (name, joint) in _LISTED.items() if kind == "D" else ():
-        numbers = {number: None for span in each.all(tag) for number in range(span.line, span.last + 1)}
-        heads = (_ITEM_HEAD.sub("", lines[number - 1], count=1) for number in numbers)
-        read = [split_labels(head, kind, opening=True) for head in heads]
-        pairs = (pair for lead, some in read if not lead.strip() for pair in some)
-        values = [value for label, value in pairs if label == name]
-        if read and len(values) == len(read):
-            found[name] = joint.join(values)
-    return found
+def _labelled_state(each: Found, lines: Sequence[str], kind: str) -> dict[str, Any]:
+    """Return the state of a decision as the whole value of the label that begins its line."""
+    numbers = dict.fromkeys(span.line for span in each.all("state") if kind == "D")
+    read = [split_labels(_ITEM_HEAD.sub("", lines[n - 1], count=1), kind, opening=True) for n in numbers]
+    pairs = (pair for lead, some in read if not lead.strip() for pair in some)
+    values = [value for name, value in pairs if name == "status"]
+    return {"status": " ".join(values)} if read and len(values) == len(read) else {}
 
 
 def _take_labelled(each: Found, lines: Sequence[str], kind: str) -> None:

@@ -29,8 +29,8 @@ from forgekit.model.entities import ThreadStatus
             "Use NATS",
             0.8,
         ),
-        ("- D001: Use NATS (tier 0.8) - it is small", "Use NATS - it is small", 0.8),
-        ("- D001: Use NATS (0.8) - it is small", "Use NATS (0.8) - it is small", 0.8),
+        ("- D001: Use NATS (tier 0.8) - it is small", "Use NATS", 0.8),
+        ("- D001: Use NATS (0.8) - it is small", "Use NATS", 0.8),
     ],
 )
 def test_a_bracket_is_a_field_or_stays_in_the_text(line: str, text: str, tier: float | None) -> None:

@@ -19,7 +19,7 @@ def threads_of(items: str) -> tuple[ThreadRecord, ...]:
 def test_what_follows_a_bold_title_and_a_rating_is_no_title() -> None:
     (thread,) = threads_of("- **T-02: Names of the metrics** (low) The labels are not agreed.")
     assert (thread.title, thread.priority) == ("Names of the metrics", Priority.LOW)
-    assert thread.content == "The labels are not agreed."
+    assert thread.content == "The labels are not agreed"
 
 
 def test_a_wide_gap_parts_a_title_from_its_fields() -> None:

@@ -528,6 +528,12 @@ def test_a_title_that_speaks_of_an_end_is_no_mark_of_one(title: str) -> None:
     assert [(t.title, t.status, t.resolution) for t in read.threads] == [(title, None, "")]
 
 
+@pytest.mark.parametrize("last", ["For example:", "For example:\n\n", "Earlier:"])
+def test_an_archive_may_end_where_an_example_would_follow(last: str) -> None:
+    read = read_archive(f"## Decisions\n\n- D001: Use NATS\n\n{last}")
+    assert [d.text for d in read.decisions] == ["Use NATS"]
+
+
 def test_a_decision_that_is_struck_out_is_not_in_force() -> None:
     read = read_archive(
         "- ~~D001: Use SOAP~~\n- [x] ~~D003: Use CORBA~~ (superseded by D002)\n\n### D002: Use REST\n"

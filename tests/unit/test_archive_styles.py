@@ -368,8 +368,8 @@ def test_dates_are_read_as_people_write_them(written: str, day: str) -> None:
 
 @pytest.mark.parametrize("written", ["99999-12-31", "2026-12-311", "4 May 20261", "May 4th, 20261"])
 def test_a_date_with_a_digit_too_many_is_none(written: str) -> None:
-    read = read_archive(f"- D001: a\n  - Decided: {written}\n")
-    assert [(d.text, d.timestamp) for d in read.decisions] == [("a", None)]
+    read = read_archive(f"- D001: Use NATS\n  - Decided: {written}\n")
+    assert [(d.text, d.timestamp) for d in read.decisions] == [("Use NATS", None)]
     assert [(problem.code, problem.line) for problem in read.problems] == [("bad-time", 1)]
 
 
