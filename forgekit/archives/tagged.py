@@ -93,7 +93,7 @@ _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
 _NO_REFERENCE = ("tier", "prio", "why", "note")
 """Tags of fields that no id is."""
-_SURE_BESIDE = 4.0
+_SURE_BESIDE = 2.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
 _SURE_FIELD = 2.0
@@ -388,12 +388,11 @@ def _section_of(page: Page, each: Found) -> Section | None:
 
 
 def _is_announced(page: Page, each: Found) -> bool:
-    """Say whether its label or the nearest heading lists records of its kind."""
+    """Say whether its label or the nearest heading lists records of its kind, or threads by their state."""
     kind, section = _kind_of(each), _section_of(page, each)
-    return bool(
-        lists_kind(_label_beside(page, each.words), kind)
-        or (section is not None and lists_kind(section.title, kind))
-    )
+    title = section.title if section else ""
+    is_state = kind == "T" and state_of_label(title, kind) is not None
+    return is_state or any(lists_kind(name, kind) for name in (_label_beside(page, each.words), title))
 
 
 def _fill(page: Page, claim: Claim, each: Found, title: str, labels: Mapping[str, int]) -> None:
