@@ -886,7 +886,9 @@ def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
 
 def _named(claim: Claim, target: str, value: Any) -> Any:
     """Return what may be ids in a value; its words count until it is known which records there are."""
-    if isinstance(value, str) and is_none(_BAR.split(value, maxsplit=1)[0]):
+    if isinstance(value, str) and is_none((parts := _BAR.split(value, maxsplit=1))[0]):
+        if more := one_line(bare("".join(parts[1:]))):
+            _keep(claim, target.capitalize(), f"none; {more}")
         return ()
     if not is_none(value) and items(value):
         claim.values[f"{target} words"] = one_line(flat(value))

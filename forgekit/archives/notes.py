@@ -71,15 +71,10 @@ _TRAILING = re.compile(
 _LAST_PART = re.compile(
     r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
-_EMPHASIS_LAST = re.compile(
-    r"\s+[\u00b7|\u2022\u2013\u2014-]\s+(?P<mark>[*_])(?P<inner>[^\W\d_][^*_:]{2,80})(?P=mark)\s*$"
-)
 _LEADING = re.compile(
     r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?(?:\s+|(?=[\u3040-\u9fff]))"
 )
 _SYMBOLS = re.compile(r"[^\w\s\x00-\x7f]+\s*")
-_RATED_FIRST = re.compile(r"(?P<inner>[^\W\d_]+(?:, [^\W\d_]+)?)(?: \([^()]{1,60}\))?[:\uff1a]\s+(?=\S)")
-"""`medium, open: `, `high (raised from medium): ` before a title."""
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
@@ -111,8 +106,7 @@ def annotated(
 ) -> tuple[str, dict[str, Any]]:
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
     text, celled = _cells(text, kind)
-    text, stated = _stated_last(text, kind)
-    marks: dict[str, Any] = celled | stated | dict(given or {})
+    marks: dict[str, Any] = celled | dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
@@ -158,18 +152,6 @@ def _cells(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     if not fields:
         return text, {}
     return first, fields | ({REST[kind]: "\n".join(rest)} if rest else {})
-
-
-def _stated_last(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split a text from the end that its last part in emphasis names: `... - *Rejected after the talk*`."""
-    match = _EMPHASIS_LAST.search(text[-_NOTE_LIMIT:])
-    if match is None or kind not in STATES:
-        return text, {}
-    inner = match["inner"]
-    status = parse_decision_status(inner) if kind == "D" else parse_thread_status(inner)[0]
-    if status is None or not status.ended:
-        return text, {}
-    return text.removesuffix(match.group()), {"status": match["inner"]}
 
 
 def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
@@ -240,7 +222,6 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
         box = re.match(r"\[([ xX\u2713-])\]\s+", text)
         symbol = _SYMBOLS.match(text) if text and is_symbol(text[0]) else None
         match = _LEADING.match(text)
-        rated = _RATED_FIRST.match(text) if kind == "T" else None
         word = re.match(r"([A-Z]{4,})\b[\s:\u2014\u2013-]+(?=\S)", text) if kind == "T" else None
         if word and parse_thread_status(word[1])[0] is not None:
             fields.setdefault("status", word[1])
@@ -259,19 +240,9 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
         elif match and (notes := fields_of_note(match["inner"], kind)):
             fields.update(notes)
             text = text[match.end() :]
-        elif rated and (notes := _open_or_rated(rated["inner"])):
-            fields.update(notes)
-            text = text[rated.end() :]
         else:
             break
     return _without_strike(text, kind, fields)
-
-
-def _open_or_rated(text: str) -> dict[str, Any]:
-    """Return priority and state that a few words give a thread that has not ended."""
-    notes = fields_of_note(text, "T")
-    status = parse_thread_status(str(notes.get("status", "")))[0]
-    return {} if status is not None and status.ended else notes
 
 
 def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
@@ -335,9 +306,8 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
 
 def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what is beside or below a title into fields and the sentences that are none."""
-    text, stated = _stated_last(text, kind)
     lead, pairs = split_labels(text, kind, clauses=True)
-    fields = stated | _joined(pairs)
+    fields = _joined(pairs)
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
         note = _TRAILING.search(sentence.rstrip(" ."))

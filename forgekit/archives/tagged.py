@@ -93,12 +93,12 @@ _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
 _NO_REFERENCE = ("tier", "prio", "why", "note")
 """Tags of fields that no id is."""
-_SURE_BESIDE = 2.0
-"""The least margin of a record without an id beside records that have ids; chosen, as all margins, on
-development archives."""
+_SURE_BESIDE, _SURE_BESIDE_DATA = 2.0, 4.0
+"""The least margin of a record without an id beside records that have ids, and beside a log, whose records
+prose repeats in other words; chosen, as all margins, on development archives."""
 _SURE_FIELD = 2.0
 """The least margin of a field of a record that was found by its id."""
-_LEAST_SURE = {"tier": 2.0, "alt": 1.0}
+_LEAST_SURE = {"tier": 3.0, "alt": 1.0}
 """The least margins of fields of a record that was found by its id."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids or that a heading or a
@@ -107,7 +107,7 @@ _NO_WORDS = ("id", "tier", "prio", "state")
 """Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
-_PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
+_PARTS = re.compile(r"(?<=[.;!?])\s+|\s[\u00b7|\u2022]\s|[()\u3002\uff1b]")
 _UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
 _TICKED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*\[[xX]\]\s")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
@@ -160,40 +160,17 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
         own: which lines it reads.
         ended: lines with the keys of ids that a clause on them says have ended, such as a parent's.
     """
-    lines = page.document.lines
-    tables = [
-        (node.cells, [(row.line, row.cells) for row in node.children])
-        for node in page.document.nodes
-        if node.kind == "table"
-    ]
-    page.rows.update({line: (heads, cells) for heads, rows in tables for line, cells in rows})
+    lines, titles = page.document.lines, introductions(page.document.lines)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     page.begun = sorted({(claim.line, claim.local_id) for claim in claims})
     by_id = any(claim.kind != "A" for claim in claims)
-    titles = introductions(lines)
     labels = _label_counts(lines)
-    spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
-    spans = with_columns(spans if by_id else with_lists(spans, lines, own), lines, tables)
-    spans = [
-        span
-        for span in _with_references(spans)
-        if span.tag not in ("D", "T")
-        or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
-    ]
-    found, facts = grouped(_unrated(page, spans), lines, page.rows)
-    ids = {key_of(each.id) for each in found if each.id and lines[each.words.line - 1][:1] == "#"}
-    found = [
-        e
-        for e in found
-        if (e.words.line, key_of(e.id)) not in ended
-        and not _is_field(page, e, titles)
-        and not _is_mention(page, e, ids)
-    ]
-    found = _stated(found, page)
+    found, facts = _found_in(page, own, ended, titles, by_id=by_id)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
     by_line |= {claim.line: claim for claim in reversed(claims)}
     used = {key_of(claim.local_id) for claim in claims}
+    alone = _least_alone(claims)
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
         _take_labelled(each, lines, _kind_of(each))
@@ -207,7 +184,7 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
             page.taken.discard(each.words.line)
             used.discard(key_of(same.local_id))
             same = None
-        least = _SURE_WITH_ID if each.id or before[1] in referred else _SURE_BESIDE if by_id else _SURE_ALONE
+        least = _SURE_WITH_ID if each.id or before[1] in referred else alone
         least = _SURE_ALONE if _is_announced(page, each) else least
         title = title_of_list(each.words.line, titles, lines)
         if isinstance(same, Claim):
@@ -227,6 +204,46 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
     page.found.unnumbered.sort(key=lambda record: record[0])
     page.found.problems[:] = [each for each in page.found.problems if not _is_understood(page, each)]
     return facts
+
+
+def _found_in(
+    page: Page,
+    own: Sequence[bool],
+    ended: Collection[tuple[int, str]],
+    titles: Sequence[int],
+    *,
+    by_id: bool,
+) -> tuple[list[Found], list[Span]]:
+    """Return the records with their fields, and the facts of the archive, that the tagger finds."""
+    lines = page.document.lines
+    nodes = (node for node in page.document.nodes if node.kind == "table")
+    tables = [(node.cells, [(row.line, row.cells) for row in node.children]) for node in nodes]
+    page.rows.update({line: (heads, cells) for heads, rows in tables for line, cells in rows})
+    spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
+    spans = with_columns(spans if by_id else with_lists(spans, lines, own), lines, tables)
+    spans = [
+        span
+        for span in _with_references(spans)
+        if span.tag not in ("D", "T")
+        or (_says_something(span.text) and not _is_label(lines[span.last - 1], span))
+    ]
+    found, facts = grouped(_unrated(page, spans), lines, page.rows)
+    ids = {key_of(each.id) for each in found if each.id and lines[each.words.line - 1][:1] == "#"}
+    found = [
+        e
+        for e in found
+        if (e.words.line, key_of(e.id)) not in ended
+        and not _is_field(page, e, titles)
+        and not _is_mention(page, e, ids)
+    ]
+    return _stated(found, page), facts
+
+
+def _least_alone(claims: Sequence[Claim]) -> float:
+    """Return the least margin of a record without an id beside some claims."""
+    if all(claim.kind == "A" for claim in claims):
+        return _SURE_ALONE
+    return _SURE_BESIDE_DATA if any(claim.family in _WHOLE for claim in claims) else _SURE_BESIDE
 
 
 def _with_references(spans: Sequence[Span]) -> list[Span]:
@@ -634,6 +651,7 @@ def left_behind(lines: Sequence[str], each: Found) -> str:
         for part in parts
         if len("".join(_WORDS.findall(part))) > _BESIDE
         and not any(s.text in part or part in s.text for s in each.fields)
+        and not field_named(labelled(part)[0], each.kind)
     )
 
 
