@@ -97,9 +97,9 @@ _SURE_BESIDE, _SURE_BESIDE_DATA = 2.0, 4.0
 """The least margin of a record without an id beside records that have ids, and beside a log, whose records
 prose repeats in other words; chosen, as all margins, on development archives."""
 _SURE_FIELD = 2.0
-"""The least margin of a field of a record that was found by its id."""
-_LEAST_SURE = {"tier": 3.0, "alt": 1.0}
-"""The least margins of fields of a record that was found by its id."""
+"""The least margin of an answer, or of what replaced a decision, that changes a record's state."""
+_LEAST_SURE, _SURE_ENOUGH = {"tier": 3.0, "alt": 1.0}, 0.5
+"""The least margins of fields of a record that was found by its id, and that of all others."""
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids or that a heading or a
 label announces, and of what a person is asked about beside records that have ids."""
@@ -449,7 +449,7 @@ def _is_sure(page: Page, span: Span, claim: Claim) -> bool:
     """Say whether a span may be a field of a record that was found by its id."""
     is_above = span.tag == "state" and span.line < claim.line
     is_read = _is_labelled(page, span, claim.kind) or _is_of_another(page, span, claim)
-    return span.margin >= _LEAST_SURE.get(span.tag, -inf) and not is_above and not is_read
+    return span.margin >= _LEAST_SURE.get(span.tag, _SURE_ENOUGH) and not is_above and not is_read
 
 
 def _take_words(page: Page, claim: Claim, each: Found, labels: Mapping[str, int]) -> str:

@@ -93,7 +93,8 @@ def stretch(marked: Marked, rng: random.Random) -> Marked:
     parts, spans, length = [], [], 0
     for n in kept:
         inside = (s for s in marked.spans if begins[n] <= s.first and s.last < begins[n + 1])
-        spans += [s._replace(first=s.first - begins[n] + length, last=s.last - begins[n] + length) for s in inside]
+        by = length - begins[n]
+        spans += [s._replace(first=s.first + by, last=s.last + by) for s in inside]
         parts.append(lines[n])
         length += len(lines[n]) + 1
     return Marked("\n".join(parts), tuple(spans))
