@@ -880,7 +880,11 @@ class _Fold:
         else:
             entity = ids.get(key_of(name)) or index.named(name if "_" in name else None)
         if entity is None or entity not in index.texts:
-            if is_words:
+            if is_words and archive.id in self.waiting:
+                self.note(
+                    archive, line, "unknown-reference", f"“{name[:60]}” may be of a parent not filed yet"
+                )
+            elif is_words:
                 message = f"no record of its parents is “{name[:60]}”"
                 self.note(archive, line, "no-reference", message, "write its id or its whole words")
             elif kind_of(local) or " " not in local:  # `May 1` may be a date

@@ -10,6 +10,7 @@ from forgekit.archives.fold import fold
 from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.archives.states import end_noted, meaning_of, new_text
 from forgekit.model.entities import Decision, DecisionStatus, Priority, ThreadStatus
+from forgekit.model.problem import Severity
 
 PARENT = archive(
     "PARENT",
@@ -363,6 +364,20 @@ def test_words_that_name_no_record_of_a_parent_are_reported() -> None:
     )
     (problem,) = fold([first, second]).problems[second[0].id]
     assert problem.message == "no record of its parents is “the plan of the second week”"
+
+
+def test_words_that_may_name_a_record_of_a_parent_that_is_not_filed_are_no_loss() -> None:
+    first = archive("ONE", "2026-01-01", decision("D001", "The plan of the second week"))
+    revises = ("the plan of the second week",)
+    second = archive(
+        "TWO", "2026-02-01", decision("D002", "Sell them", revises=revises), inherits_from=("ONE",)
+    )
+    problems = fold([second]).problems[second[0].id]
+    assert [(each.code, each.severity) for each in problems] == [
+        ("parent-not-filed", Severity.INFO),
+        ("unknown-reference", Severity.INFO),
+    ]
+    assert the_decision(fold([second, first]), first, "D001").status is DecisionStatus.REVISED
 
 
 def test_words_of_an_ancestor_s_record_count_where_a_later_one_has_its_number() -> None:
