@@ -1,8 +1,7 @@
-"""What the tagger finds beside the records that were found by id, label or table: more records, more fields.
+"""What the tagger finds: records that have no id, and the words and fields of those that have one.
 
-In: the page after its records were read. Out: claims. A record that both found keeps what has a
-known label; the tagger fills the fields that have no value yet. Known labels on a record's own line go
-before the tagger's spans.
+In: the page after its records were found by id, label or table. Out: claims. Known labels go first: the
+tagger gives a record its words and the fields that no label gave it; what is neither stays in its text.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from enum import Enum
 from itertools import pairwise, takewhile
 from math import exp, inf
 from typing import Any
@@ -76,7 +74,6 @@ from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line, statement
 
-_STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
 _USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
 """States that a record may have without a word of its own."""
 _UNSAID = tuple(state and state.value for state in _USUAL)
@@ -87,8 +84,6 @@ _NAMING = ("dependencies", "superseded_by", "revises", "blocked_by")
 """Fields that name records; the head of a column gives them to a record, whatever its cell seems to be."""
 _FIELDS = ("status", "tier", "confidence", "priority", *_NAMING)
 """Fields whose words are no record of their own."""
-_REFERRING = ("dependencies", "blocked_by")
-"""Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
 _NO_REFERENCE = ("tier", "prio", "why", "note")
@@ -106,7 +101,6 @@ label announces, and of what a person is asked about beside records that have id
 _NO_WORDS = ("id", "tier", "prio", "state")
 """Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
-_SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|\s[\u00b7|\u2022]\s|[()\u3002\uff1b]")
 _UNTICKED = re.compile(r"\s*[-*+]\s+\[ \]\s")
 _TICKED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*\[[xX]\]\s")
@@ -189,9 +183,9 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
         title = title_of_list(each.words.line, titles, lines)
         if isinstance(same, Claim):
             _fill(page, same, each, title, labels)
-        elif same:
-            pass  # a record without an id that data gives
-        elif by_id and (each.words.line in page.taken or _repeats_above(page, each, by_key)):
+        elif same or (
+            by_id and (each.words.line in page.taken or _repeats_above(page, each, by_key))
+        ):  # data gives it
             continue
         elif each.words.margin < least:
             if not each.id and (each.words.margin >= _POSSIBLE or not by_id):
