@@ -71,6 +71,9 @@ _TRAILING = re.compile(
 _LAST_PART = re.compile(
     r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
+_EMPHASIS_LAST = re.compile(
+    r"\s+[\u00b7|\u2022\u2013\u2014-]\s+(?P<mark>[*_])(?P<inner>[^\W\d_][^*_:]{2,80})(?P=mark)\s*$"
+)
 _LEADING = re.compile(
     r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?(?:\s+|(?=[\u3040-\u9fff]))"
 )
@@ -106,7 +109,8 @@ def annotated(
 ) -> tuple[str, dict[str, Any]]:
     """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
     text, celled = _cells(text, kind)
-    marks: dict[str, Any] = celled | dict(given or {})
+    text, stated = _stated_last(text, kind)
+    marks: dict[str, Any] = celled | stated | dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
     text, fields = _bracketed(text, kind, tails=not clauses)
     if clauses:
@@ -152,6 +156,18 @@ def _cells(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     if not fields:
         return text, {}
     return first, fields | ({REST[kind]: "\n".join(rest)} if rest else {})
+
+
+def _stated_last(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split a text from the end that its last part in emphasis names: `... - *Rejected after the talk*`."""
+    match = _EMPHASIS_LAST.search(text[-_NOTE_LIMIT:])
+    if match is None or kind not in STATES:
+        return text, {}
+    inner = match["inner"]
+    status = parse_decision_status(inner) if kind == "D" else parse_thread_status(inner)[0]
+    if status is None or not status.ended:
+        return text, {}
+    return text.removesuffix(match.group()), {"status": match["inner"]}
 
 
 def stated_beside(text: str, kind: str, local_id: str) -> tuple[str, dict[str, Any]]:
@@ -306,8 +322,9 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
 
 def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what is beside or below a title into fields and the sentences that are none."""
+    text, stated = _stated_last(text, kind)
     lead, pairs = split_labels(text, kind, clauses=True)
-    fields = _joined(pairs)
+    fields = stated | _joined(pairs)
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
         note = _TRAILING.search(sentence.rstrip(" ."))

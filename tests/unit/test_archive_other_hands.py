@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from forgekit.archives.read import read_archive
-from forgekit.model.entities import Priority
+from forgekit.model.entities import DecisionStatus, Priority
 
 
 def test_a_label_of_titles_beside_a_title_gives_the_answer() -> None:
@@ -122,6 +122,13 @@ def test_a_section_at_the_end_may_state_the_facts_of_the_archive() -> None:
     read = read_archive(text)
     assert (read.tag, read.inherits_from) == ("oak-4", ("oak-2", "oak-3"))
     assert read.created == read_archive("# Archive\n\n**Date:** 2026-10-25\n").created
+
+
+def test_emphasis_behind_the_fields_of_a_line_gives_the_state() -> None:
+    text = "## Decisions\n\n**D3: Lose weight** \u00b7 **Why:** the joint \u00b7 "
+    text += "**Depends on:** none \u00b7 *Rejected after a talk*\n"
+    (read,) = read_archive(text).decisions
+    assert (read.text, read.status, read.dependencies) == ("Lose weight", DecisionStatus.INVALIDATED, ())
 
 
 def test_words_behind_the_fields_of_a_line_are_kept() -> None:
