@@ -424,6 +424,11 @@ def parse_decision_status(text: str) -> DecisionStatus | None:
     return found if isinstance(found, DecisionStatus) else None
 
 
+def parse_status(text: str, kind: str) -> DecisionStatus | ThreadStatus | None:
+    """Return the status of a record of a kind that a text begins with."""
+    return parse_decision_status(text) if kind == "D" else parse_thread_status(text)[0]
+
+
 def parse_integer(value: Any) -> int | None:
     """Return the number that a value begins with, or None."""
     match = _INTEGER.match(ungrouped(bare(flat(value))[:60]))
@@ -684,8 +689,7 @@ def keep_unknown(
 
 
 def _is_state(text: str, kind: str) -> bool:
-    status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
-    return text != "" and (status is not None or state_named(text, kind) != "")
+    return text != "" and (parse_status(text, kind) is not None or state_named(text, kind) != "")
 
 
 class _UnreadableValueError(ValueError):

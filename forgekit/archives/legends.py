@@ -18,6 +18,7 @@ from forgekit.archives.claims import (
     BEGINS_WITH_ID,
     OWN_FIELDS,
     parse_decision_status,
+    parse_status,
     parse_thread_status,
     parse_tier,
 )
@@ -149,12 +150,7 @@ def written_keys(value: Any, keys: Keys | None) -> Any:
     found = Located(value.line)
     for key, each in value.items():
         words = keys.values.get((key, str(each)), ())
-        stated = (
-            word
-            for kind in kinds
-            for word in words
-            if (parse_decision_status(word) if kind == "D" else parse_thread_status(word)[0])
-        )
+        stated = (word for kind in kinds for word in words if parse_status(word, kind))
         found[labels[key]] = next(stated, next(iter(words), written_keys(each, keys)))
     return found
 

@@ -26,6 +26,7 @@ from forgekit.archives.claims import (
     parse_decision_status,
     parse_integer,
     parse_priority,
+    parse_status,
     parse_thread_status,
     parse_tier,
     references,
@@ -164,7 +165,7 @@ def _stated_last(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     if match is None or kind not in STATES:
         return text, {}
     inner = match["inner"]
-    status = parse_decision_status(inner) if kind == "D" else parse_thread_status(inner)[0]
+    status = parse_status(inner, kind)
     if status is None or not status.ended:
         return text, {}
     return text.removesuffix(match.group()), {"status": match["inner"]}
@@ -288,7 +289,7 @@ def _without_strike(text: str, kind: str, fields: dict[str, Any]) -> str:
 
 def _ended(text: str, kind: str) -> str | None:
     """Return what is behind the word of an end that a text begins with, else None."""
-    status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
+    status = parse_status(text, kind)
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
     rest = leading(text.lstrip("*[("), STATES[kind])[1]
@@ -442,7 +443,7 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
         return {"tier": part}
     if len(words) > 4:
         return {}
-    status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
+    status = parse_status(part, kind)
     if kind != "D" and len(words) <= 2 and parse_priority(part) and not status:
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}

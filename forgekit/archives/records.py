@@ -52,13 +52,7 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.archives.logs import is_log
-from forgekit.archives.notes import (
-    LABEL,
-    annotated,
-    beside,
-    split_labels,
-    split_note,
-)
+from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
@@ -643,14 +637,15 @@ def end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
 def _read_title(start: _Start, lines: Sequence[str], above: Enum | None) -> tuple[str, dict[str, Any]]:
     """Return the words of a title, and the fields beside them and in columns behind them."""
     kind, (lead, noted) = start.kind, split_note(start.notes, start.kind)
-    title, *columns = _GAP.split(start.title)
-    left, fields = beside(". ".join(columns), kind) if columns and not lines else ("", {})
-    title = start.title if left or lines else title
+    title, *columns = [start.title] if lines else _GAP.split(start.title)
+    left, fields = beside(". ".join(columns), kind) if columns else ("", {})
+    if left:
+        title, fields = start.title, {}
     given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
     text, more = annotated(" ".join([title, *lines]), kind, clauses=True, given=given | noted)
     text = f"{text} ({lead})" if lead and bare(text) else text
     more = {name: value for name, value in more.items() if name not in given or value != given[name]}
-    return text, more | ({} if left else fields) | noted | start.fields
+    return text, more | fields | noted | start.fields
 
 
 def _in_notes(entries: Sequence[tuple[str, Any]], kind: str) -> Iterator[tuple[str, Any]]:

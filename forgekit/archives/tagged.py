@@ -35,9 +35,8 @@ from forgekit.archives.claims import (
     make_claim,
     named_fields,
     not_known,
-    parse_decision_status,
     parse_priority,
-    parse_thread_status,
+    parse_status,
     parse_tier,
     references,
     series_of,
@@ -74,9 +73,8 @@ from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line, statement
 
-_USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
+_UNSAID = (None, DecisionStatus.ACTIVE.value, ThreadStatus.OPEN.value)
 """States that a record may have without a word of its own."""
-_UNSAID = tuple(state and state.value for state in _USUAL)
 _VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
 """What a label names whose words may hold fields of their own."""
 _NO_ROW: tuple[Sequence[str], Sequence[str]] = ((), ())
@@ -164,7 +162,7 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
     by_line |= {claim.line: claim for claim in reversed(claims)}
     used = {key_of(claim.local_id) for claim in claims}
-    alone = _least_alone(claims)
+    alone = _least_beside(claims) if by_id else _SURE_ALONE
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     for each in found:
         _take_labelled(each, lines, _kind_of(each))
@@ -233,10 +231,8 @@ def _found_in(
     return _stated(found, page), facts
 
 
-def _least_alone(claims: Sequence[Claim]) -> float:
-    """Return the least margin of a record without an id beside some claims."""
-    if all(claim.kind == "A" for claim in claims):
-        return _SURE_ALONE
+def _least_beside(claims: Sequence[Claim]) -> float:
+    """Return the least margin of a record without an id beside some that have one."""
     return _SURE_BESIDE_DATA if any(claim.family in _WHOLE for claim in claims) else _SURE_BESIDE
 
 
@@ -465,8 +461,7 @@ def _take_words(page: Page, claim: Claim, each: Found, labels: Mapping[str, int]
 
 def _is_state(span: Span, kind: str) -> bool:
     """Say whether words are a known state of a kind, or seem to be one that has ended."""
-    known = parse_decision_status(span.text) if kind == "D" else parse_thread_status(span.text)[0]
-    return known is not None or span.value not in _UNSAID
+    return parse_status(span.text, kind) is not None or span.value not in _UNSAID
 
 
 def _correct(claim: Claim, each: Found) -> None:
@@ -825,7 +820,7 @@ def _status(each: Found, kind: str) -> str:
 def _named_status(fields: Iterable[Span], kind: str) -> str:
     """Return the state that words beside a record name, "" if none do."""
     for span in fields:
-        known = parse_decision_status(span.text) if kind == "D" else parse_thread_status(span.text)[0]
+        known = parse_status(span.text, kind)
         if span.tag == "state" and known is not None:
             return str(known.value)
         if span.tag == "state" and span.value in VALUES[kind]:
