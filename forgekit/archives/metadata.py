@@ -38,7 +38,7 @@ from forgekit.archives.labels import (
 )
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.notes import LABEL, split_labels
-from forgekit.archives.records import Page
+from forgekit.archives.records import BOLD_LINE, Page
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode
 from forgekit.model.fields import TurnRange
@@ -56,6 +56,8 @@ _ORDER = re.compile(r"#(\d{1,4})")
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
 _REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
+_LONGEST_HEADING = 80
+_COLONS = " :\uff1a"
 _LONGEST = 300
 """Characters of a description of a parent."""
 _ARCHIVE_TITLE = re.compile(r"conversation archive\s*[:\u2013\u2014-]\s*(\S.*)$", re.IGNORECASE)
@@ -363,3 +365,21 @@ def title_of(page: Page) -> tuple[str, str | None]:
         title = one_line(bare(match.group(1)))
         return title, title if _TAG.fullmatch(title) else None
     return (one_line(bare(titles[0])) if titles else ""), None
+
+
+def heading_of(page: Page) -> str:
+    """Return what the lines above the first record call the archive.
+
+    That is a heading or a line in bold, if one is among them, else the first line.
+    """
+    first = ""
+    for node in page.document.nodes:
+        if node.line in page.taken:
+            break
+        bold = BOLD_LINE.match(node.text) if node.kind == "line" else None
+        words = bare(node.text if node.kind == "heading" else bold["label"] if bold else "")
+        if words and page.speaks(node) and not any(lists_kind(words, kind) for kind in "DTA"):
+            return one_line(words).rstrip(_COLONS)
+        if not first and node.kind == "line" and page.speaks(node):
+            first = one_line(bare(node.text)).rstrip(_COLONS)
+    return first if len(first) <= _LONGEST_HEADING else f"{first[: _LONGEST_HEADING - 1]}\u2026"

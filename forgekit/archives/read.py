@@ -155,6 +155,7 @@ def _read(document: Document) -> ArchiveText:
     records.report_unlabelled(found)
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
+        heading=metadata.heading_of(page),
         session_id=facts.first("session") or session,
         project=facts.first("project", "guess"),
         project_is_guess=project is None,
@@ -343,11 +344,13 @@ def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name:
         at = Instant(timestamp(named) if named else 0)
     session = text.session_id or envelope.session_id
     tag = text.tag or envelope.tag
-    title = one_line(envelope.title or text.title or session or tag or digest[:16])
+    name = envelope.title or text.title or session or tag
+    title = one_line(name or digest[:16])
     named_parents = (*envelope.inherits_from, *text.inherits_from)
     if named_parents and not (at or envelope.title):  # a series of undated archives often has one title
         title = f"{title}, after {one_line(named_parents[0])}"
     conversation = own or conversation_id(project, session or title, at)
+    title = one_line(text.heading) if text.heading and not name else title
     turns = f"{text.turn_range[0]}-{text.turn_range[1]}" if text.turn_range else "all"
     parents = [p for p in named_parents if p not in (tag, conversation)]
     return Archive(

@@ -80,7 +80,7 @@ _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _ALONE = re.compile(rf"[*_`~#\[]*{ANY_ID}[*_`~\]]*")
 """A cell that is an id."""
 _GAP = re.compile(r"(?<=\S)\s{3,}(?=\S)")
-_BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
+BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
 _LEAD_IN = re.compile(
     rf"(?:^|(?<=[.;\n])\s*|\*\*)(?P<label>[^.:;\n*]{{3,100}}):(?:\*\*)?\s+(?={PLAIN_ID})", re.MULTILINE
@@ -328,7 +328,7 @@ class Reader:
         short = plain_words and len(text.split()) <= 6
         if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
             return text
-        if bold := _BOLD_LINE.match(text):
+        if bold := BOLD_LINE.match(text):
             return bold["label"].rstrip(": ")
         plain = text.rstrip(": \uff1a")
         if colon and not re.search(r"[.!?|`]", text) and not node.children:
@@ -541,7 +541,7 @@ class Reader:
 
     def _title_of(self, node: Node, kind: str) -> str:
         """Return the words of a bold line without a colon that name a field, as a heading does, else ""."""
-        bold = _BOLD_LINE.match(node.text) if node.kind == "line" and ":" not in node.text else None
+        bold = BOLD_LINE.match(node.text) if node.kind == "line" and ":" not in node.text else None
         label = bold["label"].strip() if bold else ""
         return label if field_named(label, kind) in _LISTED_FIELDS else ""
 
@@ -883,7 +883,7 @@ def read_summary(document: Document) -> str:
     nodes = document.nodes
     for key in SUMMARIES:
         for index, node in enumerate(nodes):
-            bold = _BOLD_LINE.match(node.text) if node.kind == "line" else None
+            bold = BOLD_LINE.match(node.text) if node.kind == "line" else None
             prompt = bold and key == "continuation prompt" and fold(bold["label"]).startswith(key)
             below = nodes[index + 1 :] if prompt else node.children
             if prompt or (node.kind == "heading" and fold(node.text) == key):

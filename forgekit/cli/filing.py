@@ -158,11 +158,16 @@ def _counts(report: SyncReport) -> Iterator[str]:
 
 
 def _records(report: SyncReport) -> Iterator[str]:
-    """Yield a line for each decision and thread that is new or other than before, with the fields it has."""
+    """Yield a line for each decision and thread that is new or changed, in the order of its archive."""
     replaced: dict[EntityId, Any] = {entity.id: entity for entity in report.replaced}
+    names = {key: name for filed in report.filed for name, key in filed.archive.records}
     for kind in (Kind.DECISION, Kind.THREAD):
         written = [*_of(report.created, kind), *_of(report.changed, kind)]
-        for entity in sorted(written, key=lambda each: (each.id in replaced, each.local_id or "")):
+        named = [
+            (entity.id in replaced, names.get(entity.id) or entity.local_id or "", entity)
+            for entity in written
+        ]
+        for _, _, entity in sorted(named, key=lambda each: (each[0], len(each[1]), each[1])):  # D2 before D10
             before = replaced.get(entity.id)
             now, old = _state(entity, before), _state(before) if before else None
             if now != old:

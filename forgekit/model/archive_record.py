@@ -220,6 +220,7 @@ class ArchiveText:
     """Everything read from one archive's text.
 
     Attributes:
+        heading: what the lines above the first record call the archive, shown if it has no title and no tag.
         project_is_guess: no label names the project.
         created: event time, where the text has one.
         turn_range: what was compressed; `all` becomes (1, turns) where turns are known.
@@ -236,6 +237,7 @@ class ArchiveText:
     """
 
     title: str = ""
+    heading: str = ""
     session_id: str | None = None
     project: str | None = None
     project_is_guess: bool = False

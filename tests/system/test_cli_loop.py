@@ -277,6 +277,18 @@ def test_questions_are_answered_with_sources_or_not_at_all(filed: Path, cli: Cli
     assert (ran.code, ran.json["found"]) == (1, False)
 
 
+def test_new_records_are_listed_in_the_order_of_their_numbers(registry: Path, cli: Cli) -> None:
+    path = registry / "talk.md"
+    path.write_text("**Boats**\n\n## Decisions\n- D2: Use oak\n- D10: Use brass\n- D1: Use rope\n")
+    ran = cli("sync-compression", "--project", "Boats", str(path), root=registry)
+    assert [line for line in ran.out.splitlines() if line.startswith("  + ")] == [
+        "  + D1  active  Use rope",
+        "  + D2  active  Use oak",
+        "  + D10  active  Use brass",
+    ]
+    assert cli("conversation", "list", "--json").json[0]["title"] == "Boats"
+
+
 def _tip(root: Path) -> str:
     return git(root, "rev-parse", "HEAD")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.read import read_archive
+from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 
@@ -641,3 +641,27 @@ def test_threads_whose_ids_have_wide_brackets_behind_them_are_those_of_one_serie
         ("Q3", "家族との共有機能"),
         ("Q4", "看板の文字の色"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("Here is what you asked for:\n\n**Choir trip, state of things:**\n", "Choir trip, state of things"),
+        ("### Heating\n", "Heating"),
+        ("sheep / winter feed, where we got to\n", "sheep / winter feed, where we got to"),
+        (f"{'on and on ' * 20}\n", f"{('on and on ' * 20)[:79]}\u2026"),
+        ("", "{digest}"),
+        ("**Tag:** SHEEP_1\n\n**Sheep**\n", "SHEEP_1"),
+    ],
+)
+def test_an_archive_without_a_title_is_shown_by_its_first_lines(head: str, title: str) -> None:
+    text = f"{head}\n## Decisions\n- D1: Feed hay\n- D2: Sell two rams\n"
+    filed = identify(text, read_archive(text), ImportOptions(), "Farm")
+    assert filed.conversation_title == title.format(digest=filed.content_sha256[:16])
+
+
+def test_what_an_archive_is_shown_by_does_not_identify_it() -> None:
+    texts = [f"**Summary**\n\n## Decisions\n- D1: {words}\n" for words in ("Feed hay", "Sell two rams")]
+    first, second = (identify(text, read_archive(text), ImportOptions(), "Farm") for text in texts)
+    assert first.conversation_title == second.conversation_title == "Summary"
+    assert first.conversation_id != second.conversation_id
