@@ -37,7 +37,7 @@ _COLUMNS = {
     Kind.CONFLICT: ("id", "status", "one side", "one text", "other side", "other text"),
     Kind.CANDIDATE: ("id", "status", "confidence", "proposes", "title", "project"),
     Kind.NOTE: ("id", "written", "title", "project"),
-    Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
+    Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project", "about"),
 }
 _CELLS: dict[str, Callable[[Any], str]] = {
     "id": lambda entity: short_id(entity.kind, entity.id),
@@ -53,6 +53,7 @@ _CELLS: dict[str, Callable[[Any], str]] = {
     "started": lambda entity: format_date(entity.created_at),
     "compressed": lambda entity: format_date(entity.compressed_at),
     "conversation": lambda entity: short_id(Kind.CONVERSATION, entity.conversation_id),
+    "about": lambda entity: entity.conversation_title,
     "from": lambda entity: short_id(Kind.CONVERSATION, entity.source_conversation_id),
     "to": lambda entity: short_id(Kind.CONVERSATION, entity.target_conversation_id),
 }

@@ -287,6 +287,7 @@ def test_new_records_are_listed_in_the_order_of_their_numbers(registry: Path, cl
         "  + D10  active  Use brass",
     ]
     assert cli("conversation", "list", "--json").json[0]["title"] == "Boats"
+    assert cli("archive", "list").out.endswith("\tBoats\tBoats\n")
 
 
 def _tip(root: Path) -> str:
