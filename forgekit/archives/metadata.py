@@ -42,7 +42,7 @@ from forgekit.archives.records import BOLD_LINE, Page
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode
 from forgekit.model.fields import TurnRange
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, statement
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
@@ -57,6 +57,7 @@ _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
 _REMARK = re.compile(r"(?<=.)(?:[;(\uff08]|[,.:\u2013\u2014]\s)")
 _LONGEST_HEADING = 80
+"""Characters of a first line that an archive is shown by."""
 _COLONS = " :\uff1a"
 _LONGEST = 300
 """Characters of a description of a parent."""
@@ -382,4 +383,4 @@ def heading_of(page: Page) -> str:
             return one_line(words).rstrip(_COLONS)
         if not first and node.kind == "line" and page.speaks(node):
             first = one_line(bare(node.text)).rstrip(_COLONS)
-    return first if len(first) <= _LONGEST_HEADING else f"{first[: _LONGEST_HEADING - 1]}\u2026"
+    return statement(first, _LONGEST_HEADING)

@@ -350,7 +350,6 @@ def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name:
     if named_parents and not (at or envelope.title):  # a series of undated archives often has one title
         title = f"{title}, after {one_line(named_parents[0])}"
     conversation = own or conversation_id(project, session or title, at)
-    title = one_line(text.heading) if text.heading and not name else title
     turns = f"{text.turn_range[0]}-{text.turn_range[1]}" if text.turn_range else "all"
     parents = [p for p in named_parents if p not in (tag, conversation)]
     return Archive(
@@ -359,7 +358,7 @@ def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name:
         compression_mode=text.mode or CompressionMode.LOSSLESS,
         compressed_at=at,
         conversation_id=conversation,
-        conversation_title=title,
+        conversation_title=title if name else text.heading or title,
         conversation_started=Instant(timestamp(conversation)),
         session_id=one_line(session) if session else None,
         external_id=named if named and own is None else None,

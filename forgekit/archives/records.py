@@ -58,7 +58,7 @@ from forgekit.model.archive_record import Chunk, Family, Update
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, statement
 
 DECORATION = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
@@ -741,8 +741,7 @@ def number_records(found: ClaimList) -> None:
         words = one_line(title.replace("**", ""))
         raw: dict[str, Any] = {"status": "open"} if kind == "T" and "resolution" not in given else {}
         raw |= {**given, "text": words, "number": str(number).strip() if wanted == given_number else ""}
-        name = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}\u2026"
-        found.tagged.append(repr(name))
+        found.tagged.append(repr(statement(words, _LONGEST_NAME)))
         make_claim(found, local_id, raw, line, Family.PROSE, kind=kind)
 
 

@@ -158,16 +158,16 @@ def _counts(report: SyncReport) -> Iterator[str]:
 
 
 def _records(report: SyncReport) -> Iterator[str]:
-    """Yield a line for each decision and thread that is new or changed, in the order of its archive."""
+    """Yield a line for each decision and thread that is new or changed, in the order of local ids."""
     replaced: dict[EntityId, Any] = {entity.id: entity for entity in report.replaced}
     names = {key: name for filed in report.filed for name, key in filed.archive.records}
+
+    def place(entity: Decision | Thread) -> tuple[bool, int, str]:
+        name = names.get(entity.id) or entity.local_id or ""
+        return entity.id in replaced, len(name), name  # D2 before D10
+
     for kind in (Kind.DECISION, Kind.THREAD):
-        written = [*_of(report.created, kind), *_of(report.changed, kind)]
-        named = [
-            (entity.id in replaced, names.get(entity.id) or entity.local_id or "", entity)
-            for entity in written
-        ]
-        for _, _, entity in sorted(named, key=lambda each: (each[0], len(each[1]), each[1])):  # D2 before D10
+        for entity in sorted([*_of(report.created, kind), *_of(report.changed, kind)], key=place):
             before = replaced.get(entity.id)
             now, old = _state(entity, before), _state(before) if before else None
             if now != old:
