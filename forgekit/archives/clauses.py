@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from forgekit.archives.claims import AND, ANY_ID, ascii_of, key_of
+from forgekit.archives.claims import AND, ANY_ID, ascii_of
 from forgekit.archives.labels import field_named
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.states import CLASSES, SUBJECT, surest_of
@@ -58,13 +58,9 @@ def read_clauses(page: Page) -> Iterator[StateClause]:
             yield StateClause(local_id=local_id, line=line, text=text, states=states)
 
 
-def ended_within(clauses: Iterable[StateClause]) -> frozenset[tuple[int, str]]:
-    """Return the lines and keys of ids that clauses say have ended, but for those that begin their clause."""
-    return frozenset(
-        (each.line, key_of(each.local_id))
-        for each in clauses
-        if not each.text.startswith(SUBJECT) and any(state not in _IN_FORCE for _, state in each.states)
-    )
+def ends(clauses: Iterable[StateClause]) -> list[StateClause]:
+    """Return the clauses by which a record ends."""
+    return [each for each in clauses if any(state not in _IN_FORCE for _, state in each.states)]
 
 
 def _clauses(page: Page) -> Iterator[tuple[int, str, bool]]:

@@ -232,11 +232,15 @@ def _adds(clause: StateClause, state: str, told: Record | None) -> bool:
     """Say whether the state that a clause gives a record counts beside what was read of the record itself.
 
     A note below it does, but for one that shows as open what the record shows as ended. So does what replaced
-    it, where the record shows that it is over.
+    it, where the record shows that it is over, and an end between its id and its words,
+    but for `superseded`: those may be the new words of a decision.
     """
     if told is None:
         return True
     ended = told.status is not None and told.status.ended
+    head = first_clause(clause.text.removeprefix(SUBJECT)).strip()
+    if head and told.line == clause.line and told.status is None and state in {*ENDS} - {"superseded"}:
+        return head not in getattr(told, _TITLES[_kind_of(told)])
     replaced = ended and state == "superseded" and not getattr(told, "superseded_by", None)
     is_below = told.line < clause.line and (not ended or state in (*ENDS, "reinstated", "reopened"))
     return is_below or (replaced and len(references(clause.text)) > 0)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata, records
 from forgekit.archives.claims import IDS, Claim, ClaimList
-from forgekit.archives.clauses import ended_within, read_clauses
+from forgekit.archives.clauses import ends, read_clauses
 from forgekit.archives.document import (
     Document,
     Fence,
@@ -121,8 +121,8 @@ def _read(document: Document) -> ArchiveText:
     unread = _unread_alone(page) if is_log_alone else _unread(page, spans)
     listed = records.read_insights(page)
     unread = [is_unread and number not in listed for number, is_unread in enumerate(unread, 1)]
-    clauses = tuple(read_clauses(page)) if names_parent else ()
-    tagged = read_tagged(page, unread, ended_within(clauses))
+    clauses = tuple(read_clauses(page)) if names_parent or head.parents else ()
+    tagged = read_tagged(page, unread, ends(clauses))
     insights = (one_line(span.text) for span in tagged if span.tag == "insight")
     records.number_records(found)
     facts = metadata.collect(page, usable)
@@ -137,7 +137,7 @@ def _read(document: Document) -> ArchiveText:
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     if parents and not names_parent:
-        updates, clauses = [*updates, *read_updates(page)], tuple(read_clauses(page))
+        updates, clauses = [*updates, *read_updates(page)], clauses or tuple(read_clauses(page))
     add_remarks(page)
     merged = claim_rules.join(found, found.claims, has_parent=bool(parents))
     add_rejected(merged)

@@ -65,9 +65,9 @@ from forgekit.archives.layout import (
 from forgekit.archives.notes import fields_of_note, split_labels
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
-from forgekit.archives.states import end_noted
+from forgekit.archives.states import SUBJECT, end_noted
 from forgekit.archives.tagger import VALUES
-from forgekit.model.archive_record import Family, PossibleRecord, Section
+from forgekit.model.archive_record import Family, PossibleRecord, Section, StateClause
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem
@@ -93,9 +93,9 @@ _SURE_FIELD = 2.0
 """The least margin of an answer, or of what replaced a decision, that changes a record's state."""
 _LEAST_SURE, _SURE_ENOUGH = {"tier": 3.0, "alt": 1.0}, 0.5
 """The least margins of fields of a record that was found by its id, and that of all others."""
-_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 0.3, 3.0
-"""The least margin of a record with an id of its own, of one in an archive without ids or that a heading or a
-label announces, and of what a person is asked about beside records that have ids."""
+_SURE_WITH_ID, _SURE_ALONE = 1.0, 0.3
+"""The least margin of a record with an id of its own, and of one in an archive without ids or that a heading
+or a label announces. Beside records that have ids, a person is asked about what reaches half of the least."""
 _NO_WORDS = ("id", "tier", "prio", "state")
 """Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
@@ -145,19 +145,19 @@ _NOTED = ("tier", "confidence", "priority", "status")
 """The fields that brackets beside a record's words may give."""
 
 
-def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, str]]) -> list[Span]:
+def read_tagged(page: Page, own: Sequence[bool], ends: Sequence[StateClause]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found.
 
     Args:
         own: which lines it reads.
-        ended: lines with the keys of ids that a clause on them says have ended, such as a parent's.
+        ends: clauses by which records end, such as a parent's.
     """
     lines, titles = page.document.lines, introductions(page.document.lines)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     page.begun = sorted({(claim.line, claim.local_id) for claim in claims})
     by_id = any(claim.kind != "A" for claim in claims)
     labels = _label_counts(lines)
-    found, facts = _found_in(page, own, ended, titles, by_id=by_id)
+    found, facts = _found_in(page, own, ends, titles, by_id=by_id)
     by_key = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
     by_line: dict[int, Claim | Unnumbered] = {record[0]: record for record in reversed(unnumbered)}
     by_line |= {claim.line: claim for claim in reversed(claims)}
@@ -186,7 +186,7 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
         ):  # data gives it
             continue
         elif each.words.margin < least:
-            if not each.id and (each.words.margin >= _POSSIBLE or not by_id):
+            if not each.id and (each.words.margin >= least / 2 or not by_id):
                 _propose(page, each)
             continue
         else:
@@ -201,7 +201,7 @@ def read_tagged(page: Page, own: Sequence[bool], ended: Collection[tuple[int, st
 def _found_in(
     page: Page,
     own: Sequence[bool],
-    ended: Collection[tuple[int, str]],
+    ends: Sequence[StateClause],
     titles: Sequence[int],
     *,
     by_id: bool,
@@ -224,11 +224,20 @@ def _found_in(
     found = [
         e
         for e in found
-        if (e.words.line, key_of(e.id)) not in ended
+        if not any(_is_end(each, e) for each in ends)
         and not _is_field(page, e, titles)
         and not _is_mention(page, e, ids)
     ]
     return _stated(found, page), facts
+
+
+def _is_end(clause: StateClause, each: Found) -> bool:
+    """Say whether words belong to the end of a record: its id is within the clause, or they are behind it."""
+    if each.words.line != clause.line:
+        return False
+    if clause.text.startswith(SUBJECT):
+        return not each.id and each.words.text in clause.text
+    return key_of(each.id) == key_of(clause.local_id)
 
 
 def _least_beside(claims: Sequence[Claim]) -> float:
