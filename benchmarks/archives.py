@@ -27,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="what filing archives registers")
     parser.add_argument("data", nargs="?", type=Path, default=Path("../shared/data"))
     developed = ("dev", *(f"dev-{number}" for number in range(2, 13)))
-    sets = ("styles", *developed, "sealed", *(f"sealed-{number}" for number in range(2, 10)))
+    sets = ("styles", *developed, "sealed", *(f"sealed-{number}" for number in range(2, 11)))
     parser.add_argument("--set", choices=sets, default="styles", dest="chosen")
     parser.add_argument("--forgekit", default=str(Path(sys.executable).with_name("forgekit")))
     parser.add_argument("--jobs", default="2")
