@@ -93,9 +93,10 @@ _SURE_FIELD = 2.0
 """The least margin of an answer, or of what replaced a decision, that changes a record's state."""
 _LEAST_SURE, _SURE_ENOUGH = {"tier": 3.0, "alt": 1.0}, 0.5
 """The least margins of fields of a record that was found by its id, and that of all others."""
-_SURE_WITH_ID, _SURE_ALONE = 1.0, 0.3
-"""The least margin of a record with an id of its own, and of one in an archive without ids or that a heading
-or a label announces. Beside records that have ids, a person is asked about what reaches half of the least."""
+_SURE_WITH_ID, _SURE_BEGUN, _SURE_ALONE = 1.0, 0.6, 0.3
+"""The least margin of a record with an id of its own, of one whose id begins a line, and of one in an archive
+without ids or that a heading or a label announces. Beside records that have ids, a person is asked about what
+reaches half of the least."""
 _NO_WORDS = ("id", "tier", "prio", "state")
 """Tags of values that need no words of their own."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
@@ -177,6 +178,7 @@ def read_tagged(page: Page, own: Sequence[bool], ends: Sequence[StateClause]) ->
             used.discard(key_of(same.local_id))
             same = None
         least = _SURE_WITH_ID if each.id or before[1] in referred else alone
+        least = _SURE_BEGUN if each.id and before[0] else least
         least = _SURE_ALONE if _is_announced(page, each) else least
         title = title_of_list(each.words.line, titles, lines)
         if isinstance(same, Claim):

@@ -71,6 +71,24 @@ def test_what_stands_behind_a_state_is_the_answer(line: str, resolution: str) ->
     assert (found.status, found.resolution) == (ThreadStatus.RESOLVED, resolution)
 
 
+@pytest.mark.parametrize(
+    ("line", "resolution"),
+    [
+        ("T2 is resolved: none below 200 euro\n", "none below 200 euro"),
+        ("- T2 is resolved: none below 200 euro\n", "none below 200 euro"),
+        ("**T2** is closed: none below 200 euro\n", "none below 200 euro"),
+    ],
+)
+def test_an_end_is_no_record_where_a_sentence_names_the_parent(line: str, resolution: str) -> None:
+    text = f"# Plant sale, part 2\n\nThis goes on from PARENT_1.\n\n{line}\n- D4: Mina prints flyers too\n"
+    read = read_archive(text)
+    child = identify(text, read, ImportOptions(), PARENT[0].project_name)
+    found = the_thread(fold([PARENT, (child, read)]), PARENT, "T2")
+    assert (found.status, found.resolution) == (ThreadStatus.RESOLVED, resolution)
+    assert [record.local_id for record in read.decisions] == ["D4"]
+    assert read.possible == ()
+
+
 def test_what_stays_settled_keeps_its_answer() -> None:
     said = _after("- T1 and T2 stay settled\n", "- T1: settled, we take the Tuesday slot\n")
     assert the_thread(said, PARENT, "T1").resolution == "we take the Tuesday slot"

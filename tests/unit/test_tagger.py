@@ -195,3 +195,15 @@ def test_what_is_not_sure_enough_waits_for_a_person(monkeypatch: pytest.MonkeyPa
     assert [str(problem) for problem in read.problems] == [
         "3: 'the gate stays shut' may be a decision; it waits for `forgekit review`"
     ]
+
+
+@pytest.mark.parametrize(("margin", "waits"), [(0.9, False), (1.1, True), (2.1, False)])
+def test_beside_ids_half_of_the_least_margin_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch, margin: float, *, waits: bool
+) -> None:
+    monkeypatch.setattr(
+        tagged, "spans_of", lambda *_: [Span("D", "active", "We go with rsync", 3, 3, 0.0, margin)]
+    )
+    read = read_archive("# Backups\n\nWe go with rsync\n\n### D1: Photos are kept for a year\n")
+    assert bool(read.possible) is waits
+    assert len(read.decisions) == (2 if margin > 2 else 1)
