@@ -139,7 +139,7 @@ def _read(
 
 
 def _bare(cell: str) -> str:
-    """Return a cell without marks around it; a legend's meaning is in brackets."""
+    """Return a cell without marks around it."""
     cell = cell.strip(_MARKS)
     return cell[1:-1] if cell[:1] == "(" and cell.find(")") == len(cell) - 1 else cell
 

@@ -21,11 +21,7 @@ from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from forgekit.archives.claims import ANY_ID, OWN_FIELDS, kind_of
-from forgekit.archives.delimited import write_tables
 from forgekit.archives.labels import fact_named, field_named, fold, letters, lists_kind, names_kind, quotes
-from forgekit.archives.legends import write_out
-from forgekit.archives.markup import fence_data, open_cards, open_diffs, put_ids_first, write_html
-from forgekit.archives.sections import is_sectioned
 from forgekit.frozen import frozen
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
@@ -211,18 +207,9 @@ def read_document(text: str, *, unquote: bool = False) -> Document:
         (n + 1, line) for n, line in enumerate(whole[:above]) if line.strip() and "```" not in line
     )
     _open_callouts(lines)
-    open_diffs(lines)
-    fence_data(lines, _outside(lines))
-    write_out(lines, _outside(lines))
-    write_tables(lines)
     _label_answers(lines)
     _place_footnotes(lines)
-    if not is_sectioned("\n".join(lines)):
-        outside = _outside(lines)
-        write_html(lines, outside)
-        open_cards(lines, outside)
-        put_ids_first(lines, outside)
-        _Markup(lines)
+    _Markup(lines)
     _unquote(lines, lists=unquote)
     builder = _Builder(lines)
     if plain := _unindented(lines, builder.indented):

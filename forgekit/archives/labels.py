@@ -131,7 +131,6 @@ PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for w
 """Letters or word before the number of an id to its kind: D, T, OT or A."""
 CHOSEN = {fold(word) for word in _split(_TABLE["chosen"]["words"])}
 """Words that mark the option that was taken among others."""
-_LEGENDS = {fold(word) for word in _split(_TABLE["legend"]["words"])}
 MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
 
 
@@ -395,16 +394,6 @@ def names_place(title: str) -> bool:
     return title_words(title) in _PLACES
 
 
-_CODED = ("tier", "confidence", "priority", "status")
-
-
-def names_legend(label: str) -> bool:
-    """Say whether a label announces the legend of an archive, or of a field: `tier legend`."""
-    name, _, last = fold(label).rpartition(" ")
-    of_field = last in _LEGENDS and any(field_named(name, kind) in _CODED for kind in "DT")
-    return fold(label) in _LEGENDS or of_field
-
-
 _BUILT_IN: Mapping[str, Words[str]] = {**KEYS, "": Words({**_MORE_FACTS, **_FACTS})}
 _in_use = ContextVar("labels", default=_BUILT_IN)
 
@@ -465,7 +454,7 @@ _LISTED = ("alternatives", "rationale", "dependencies", "blocked_by", "resolutio
 def _is_headed(noun: str, rest: str, table: Words[str]) -> bool:
     """Say whether the first word of a label names its field: `alternatives considered`, `reasoning chain`."""
     name = table.get(noun)
-    is_known = rest in STATES["D"] or rest in table or rest in _LEGENDS
+    is_known = rest in STATES["D"] or rest in table
     is_more = name in _HEADED and len(rest) > _SHORT and not is_known and noun not in JOINING["D"]
     return rest.isalpha() and (name == "alternatives" or is_more)
 

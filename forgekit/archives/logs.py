@@ -50,10 +50,8 @@ from forgekit.archives.labels import (
     quotes,
     state_of_label,
 )
-from forgekit.archives.legends import Keys, keys_in, written_keys
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.archives.notes import annotated
-from forgekit.archives.sections import is_section, is_sectioned, load_sections
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.states import state_named
 from forgekit.errors import FormatError
@@ -192,12 +190,10 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
     """Say whether a fence holds YAML of an archive: in a record only if it names local ids or a tag."""
     if info == "front matter":
         return True
-    if info in ("yaml", "yml", "json", "toml", "ini", "cfg", "conf"):
+    if info in ("yaml", "yml", "json"):
         return not in_record or _OF_ARCHIVE.search(content) is not None
     if info != "":
         return False
-    if is_sectioned(content):
-        return not in_record
     first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "").strip()
     key = fold(first.split(":")[0])
     return (
@@ -210,8 +206,6 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
 def is_bare_log(lines: Sequence[str]) -> bool:
     """Say whether a whole text is YAML or JSON of an archive without a fence around it."""
     full = [line for line in lines if line.strip() and line.strip() != "---"]
-    if is_sectioned("\n".join(full)):
-        return True
     if full and full[0].lstrip()[:1] in ("{", "["):
         return (
             full[-1].rstrip()[-1:] in ("}", "]")
@@ -248,12 +242,6 @@ def unread_lines(text: str, taken: AbstractSet[int]) -> list[bool]:
     `taken` are the lines on which records begin, from 0.
     """
     unread: list[bool] = []
-    if is_sectioned(text):
-        is_taken = False
-        for number, line in enumerate(text.split("\n")):
-            is_taken = number in taken or (is_taken and not is_section(line))
-            unread.append(not is_taken)
-        return unread
     record = -1  # the indent of the record that a line may belong to
     for number, line in enumerate(own_part(text, _STATE).split("\n")):
         indent = len(line) - len(line.lstrip())
@@ -277,11 +265,10 @@ def read_log(
     family: Family = Family.YAML,
     *,
     carried_only: bool = False,
-    keys: Keys | None = None,
 ) -> list[Mapping[str, Any]]:
     """Read the records of a YAML text (`carried_only`: all are a parent's); return its mappings.
 
-    `keys` are what the text beside it says that its keys mean. Raises FormatError for what is no YAML.
+    Raises FormatError for what is no YAML.
     """
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
     if len(text) > ENTITY_LIMIT:
@@ -290,8 +277,7 @@ def read_log(
         text = _JSON_COMMENT.sub(r"\1", text)
     if text[:1] == "{" and _JSON_LINES.search(text):
         text = f"[{_JSON_LINES.sub(lambda m: f'}},{m[1]}', text)}]"
-    documents = [load_sections(text, first_line)] if is_sectioned(text) else load_yaml(text, first_line)
-    documents = [written_keys(each, keys_in(each) or keys) for each in documents]
+    documents = load_yaml(text, first_line)
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
         maps = [Located(first_line, _by_type(listed))]

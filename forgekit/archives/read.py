@@ -29,7 +29,6 @@ from forgekit.archives.document import (
 )
 from forgekit.archives.heads import NOTHING, read_head
 from forgekit.archives.labels import fold, own_labels
-from forgekit.archives.legends import Keys, keys_of
 from forgekit.archives.logs import (
     is_bare_log,
     is_log,
@@ -42,7 +41,6 @@ from forgekit.archives.logs import (
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.records import Page
 from forgekit.archives.remarks import add_rejected, add_remarks
-from forgekit.archives.sections import is_sectioned
 from forgekit.archives.tagged import read_tagged
 from forgekit.archives.updates import mark_open, read_updates
 from forgekit.errors import FormatError
@@ -107,7 +105,7 @@ def _read(document: Document) -> ArchiveText:
     spans = [(block.first_line, block.last_line) for block in blocks]
     usable = _usable(found, document, blocks)
     is_log_alone = _read_fences(found, document, spans)
-    is_log_alone = is_log_alone and bool(found.claims or (found.unnumbered and is_sectioned(found.data)))
+    is_log_alone = is_log_alone and bool(found.claims)
     own = [False] * len(document.lines) if is_log_alone else own_lines(document, spans)
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
@@ -197,11 +195,8 @@ def _with_states(page: Page, claims: Sequence[Claim], *, has_parent: bool) -> li
 
 
 def _unread_alone(page: Page) -> list[bool]:
-    """Return which lines of a text that is all data the tagger reads: of sections those without records."""
-    found, text = page.found, "\n".join(page.document.lines)
-    begun = {claim.line - 1 for claim in found.claims}
-    begun |= {line - 1 for line, *_ in found.unnumbered} if is_sectioned(text) else set()
-    return unread_lines(text, begun)
+    """Return which lines of a text that is all data the tagger reads."""
+    return unread_lines("\n".join(page.document.lines), {claim.line - 1 for claim in page.found.claims})
 
 
 def _unread(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
@@ -277,23 +272,22 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
 
 def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> bool:
     """Read the YAML logs, those in quoted parents for carried records; say whether all the text is one."""
-    keys = keys_of(document.lines)
     if not document.fences and is_bare_log(document.lines):
-        _read_log(found, "\n".join(document.lines), 1, keys, carried=False)
+        _read_log(found, "\n".join(document.lines), 1, carried=False)
         return True
     inherited = inherited_lines(document)
     for fence, is_own, heading in _fences(document, spans):
         carried = any(first <= fence.first_line <= last for first, last in inherited)
         in_record = heading is not None and records.is_record(heading)
         if (is_own or carried) and is_log(fence.info, fence.content, in_record=in_record):
-            _read_log(found, fence.content, fence.first_line + 1, keys, carried=carried)
+            _read_log(found, fence.content, fence.first_line + 1, carried=carried)
     return False
 
 
-def _read_log(found: ClaimList, text: str, first_line: int, keys: Keys, *, carried: bool) -> None:
+def _read_log(found: ClaimList, text: str, first_line: int, *, carried: bool) -> None:
     """Read a log as YAML or JSON; one that is neither is read by its lines."""
     try:
-        found.documents += read_log(found, text, first_line, carried_only=carried, keys=keys)
+        found.documents += read_log(found, text, first_line, carried_only=carried)
     except FormatError as e:
         message, fix = f"{e.message}; each line was read by itself", "quote values that hold a colon"
         found.warn("damaged-yaml", message, e.line or first_line, fix)

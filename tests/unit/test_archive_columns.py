@@ -42,24 +42,6 @@ def test_a_column_of_ids_holds_dependencies_and_a_full_width_dash_nothing() -> N
     assert [each.dependencies for each in decisions] == [None, ("W-1",), ("W-1", "W-2")]
 
 
-def test_the_first_sign_of_an_item_of_a_legend_counts() -> None:
-    text = """\
-# OAT-BARN-WEDDING
-
-Legend
-- State: o = active, x = rejected
-
-| Code | We settled | State |
-|---|---|---|
-| W-1 | Serve the meal at long tables, family style | o |
-| W-2 | Light fireworks at eleven | x |
-"""
-    assert [each.status for each in read_archive(text).decisions] == [
-        DecisionStatus.ACTIVE,
-        DecisionStatus.INVALIDATED,
-    ]
-
-
 def test_cards_in_quotes_are_records_and_words_in_quotes_are_none() -> None:
     text = """\
 Tag: `STOVE-2`. Continues `STOVE-1`.

@@ -6,7 +6,6 @@ import pytest
 
 from forgekit.archives.claims import parse_decision_status
 from forgekit.archives.labels import quotes
-from forgekit.archives.legends import keys_of
 from forgekit.archives.read import read_archive
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 
@@ -55,64 +54,6 @@ _Follows the handoff "GH-2"._
 - **Q3** (resolved): Is the rail stable with both pumps on? Answer: yes.
 """
     assert [t.local_id for t in read_archive(text).threads] == ["Q1", "Q2", "Q3"]
-
-
-DATA = """\
-Dense, for another model. Keys: i=id t=text p=probability w=why x=rejected s=state(a active, z thrown out)
-
-{
- "dec": [
-  {"i":"k1","t":"the tide moves every second turn","p":.9,"w":"each was frantic","x":["tide die"],"s":"a"},
-  {"i":"k2","t":"plastic miniatures","p":.1,"w":"freight // doubles","x":[],"s":"z"},   // see k1
- ],
-}
-
-(the comments are deliberate)
-"""
-
-
-def test_data_between_sentences_is_read_by_the_keys_that_they_explain() -> None:
-    found = read_archive(DATA).decisions
-    assert [(d.local_id, d.text, d.tier, d.rationale, d.alternatives) for d in found] == [
-        ("k1", "the tide moves every second turn", 0.9, "each was frantic", ("tide die",)),
-        ("k2", "plastic miniatures", 0.1, "freight // doubles", ()),
-    ]
-    assert [d.status for d in found] == [DecisionStatus.ACTIVE, DecisionStatus.INVALIDATED]
-
-
-def test_keys_may_be_explained_in_the_data() -> None:
-    text = """\
-Here it is:
-
-```json
-{"legend": {"t": "text", "w": "why", "x": "rejected"},
- "decisions": [{"id": "D1", "t": "Use oak", "w": "it lasts", "x": ["pine"]}]}
-```
-"""
-    (decision,) = read_archive(text).decisions
-    assert (decision.text, decision.rationale, decision.alternatives) == ("Use oak", "it lasts", ("pine",))
-
-
-def test_sentences_with_equals_signs_explain_no_keys() -> None:
-    assert keys_of(["We set a = 1, b = 2 and c = three of them"]).labels == {}
-
-
-def test_records_in_a_fenced_diff_are_read() -> None:
-    text = """\
-# Changes
-
-```diff
-+ N21 Placeholders are checked at build time
-      why: a missing brace crashed the release
-- N19 A web editor inside the tool
-      why: nobody would host it
-```
-"""
-    found = read_archive(text).decisions
-    assert [(d.local_id, d.text, d.status) for d in found] == [
-        ("N21", "Placeholders are checked at build time", DecisionStatus.ACTIVE),
-        ("N19", "A web editor inside the tool", DecisionStatus.INVALIDATED),
-    ]
 
 
 def test_a_fenced_diff_of_code_is_no_record() -> None:

@@ -561,26 +561,6 @@ def test_a_bracket_behind_an_id_rates_the_sentence_that_follows() -> None:
     ]
 
 
-def test_fields_may_be_quoted_below_a_record_and_named_by_a_legend() -> None:
-    read = read_archive(
-        "# Novel\n\n**Tier legend:** T1 = 0.9 (canon), T2 = 0.7 (working truth)\n\n## Decisions\n\n"
-        "**D-001** \u00b7 T1 \u00b7 active\nThe book is told by the younger sister.\n"
-        "> *Reasoning:* two voices gave away the theft\n> *Alternatives:* alternating sisters; a narrator\n\n"
-        "**D-002** \u00b7 T2 \u00b7 superseded by D-001\n~~Two sisters tell it.~~\n"
-    )
-    assert [(d.local_id, d.text, d.tier, d.rationale, d.alternatives) for d in read.decisions] == [
-        (
-            "D-001",
-            "The book is told by the younger sister.",
-            0.9,
-            "two voices gave away the theft",
-            ("alternating sisters", "a narrator"),
-        ),
-        ("D-002", "Two sisters tell it.", 0.7, "", ()),
-    ]
-    assert read.decisions[1].superseded_by == "D-001"
-
-
 def test_a_code_that_is_also_an_id_is_none_of_a_legend() -> None:
     read = read_archive("Tier key: T1 = 0.9, T2 = 0.5\n\n## Threads\n\n- T1: Who pays?\n- T2: Which bank?\n")
     assert [t.local_id for t in read.threads] == ["T1", "T2"]

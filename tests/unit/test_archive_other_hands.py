@@ -48,17 +48,6 @@ def test_tags_have_letters_of_any_script_and_colons() -> None:
     )
 
 
-def test_codes_with_a_number_have_the_meaning_that_the_legend_gives_them() -> None:
-    text = (
-        "LEGEND\nC1 = 95 %, C2 = 75 %\n\nDECISIONS\n\n[D1] (C1, in force)\nStart the sour at two.\n\n"
-        "[D2] (C2, replaced by D1)\nProof the dough overnight.\n"
-    )
-    assert [(d.text, d.tier, d.superseded_by) for d in read_archive(text).decisions] == [
-        ("Start the sour at two.", 0.95, None),
-        ("Proof the dough overnight.", 0.75, "D1"),
-    ]
-
-
 def test_priorities_may_be_the_letters_a_b_and_c() -> None:
     text = "## Threads\n\n- **T1** (OPEN, prio A) Which paint?\n- **T2** (CLOSED, prio C) Name. Answer: Ida\n"
     read = read_archive(text).threads
