@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from forgekit.model.settings import OwnLabels
 
-READER_VERSION = "40"
+READER_VERSION = "41"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""
 
 

@@ -119,6 +119,8 @@ TEXT_NAMES = {"D": "decision", "T": "title", "A": "name"}
 REST = {"D": "context", "T": "content", "A": "summary"}
 """The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
+MADE = re.compile(r"O[DT]\d{3,}")
+"""An id that the reader gave a record that has none."""
 IDS = re.compile(
     rf"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{{3,6}}[a-z]?|{_BEFORE_NUMBER}-\d{{1,6}})(?![A-Za-z0-9_])(?!-\d)"
 )
@@ -1030,6 +1032,7 @@ class _Names:
         titles: their ids, by kind and words.
         numbers: their ids, by kind and number.
         series: their kinds, by the letters of their ids.
+        has_parent: whether an id that no record of the archive has is a parent's.
     """
 
     ids: Mapping[str, str]
@@ -1037,9 +1040,10 @@ class _Names:
     titles: Mapping[tuple[str, str], str]
     numbers: Mapping[tuple[str, str], str]
     series: Mapping[str, str]
+    has_parent: bool
 
     @classmethod
-    def of(cls, merged: Sequence[Claim]) -> _Names:
+    def of(cls, merged: Sequence[Claim], *, has_parent: bool) -> _Names:
         """Return the names of claims; of two with one number the first has it."""
         texts = ((claim, _words_alone(_key(claim))) for claim in merged)
         digits = ((claim, re.search(r"\d+$", claim.local_id)) for claim in reversed(merged))
@@ -1050,6 +1054,7 @@ class _Names:
             titles={(claim.kind, text): claim.local_id for claim, text in texts if " " in text.strip()},
             numbers={(claim.kind, n.group().lstrip("0")): claim.local_id for claim, n in digits if n},
             series={place[0]: claim.kind for claim, place in places if place},
+            has_parent=has_parent,
         )
 
     def resolve(self, reference: str, kind: str) -> str:
@@ -1059,8 +1064,11 @@ class _Names:
         if _is_registered(reference):
             return reference
         digits = re.search(r"\d+$", reference)
-        of_kind = kind if reference.isdigit() or reference[0] == "#" else kind_of(reference)
-        return self.numbers.get((of_kind, digits.group().lstrip("0") if digits else ""), reference)
+        is_number = reference.isdigit() or reference[0] == "#"
+        of_kind = kind if is_number else kind_of(reference)
+        found = self.numbers.get((of_kind, digits.group().lstrip("0") if digits else ""), reference)
+        is_parents = self.has_parent and not is_number and MADE.fullmatch(found) is not None
+        return reference if is_parents else found
 
     def is_meant(self, reference: str, kind: str) -> bool:
         """Say whether a reference may be an id: of a record, of our shape, or of a series that goes on."""
@@ -1080,7 +1088,7 @@ class _Names:
 
 def _spell(found: ClaimList, merged: Sequence[Claim], *, has_parent: bool) -> None:
     """Write each reference as its record writes its id; words that name no record are kept in the text."""
-    names = _Names.of(merged)
+    names = _Names.of(merged, has_parent=has_parent)
     for claim in merged:
         for name in ("dependencies", "blocked_by", "revises"):
             _spell_field(found, claim, name, names, has_parent=has_parent)

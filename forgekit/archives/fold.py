@@ -83,6 +83,8 @@ _AS_THREAD = {
 _WORD = re.compile(r"\w+")
 _FEWEST_WORDS = 3
 """Words of a line that makes a record where no parent has its id."""
+_LEAD_WORDS = 4
+"""Words before an id that only say what became of it: `We can forget T2`."""
 _BEHIND_SUBJECT = " \t:)>.,=\u2192\u2013\u2014\uff1a-"
 _PLACE = re.compile(r"\d+|\w")
 _LAST_BRACKET = re.compile(r"^(?P<text>.*\S)\s*[(\[](?P<inner>[^()\[\]]*)[)\]]\W*$", re.DOTALL)
@@ -244,6 +246,23 @@ def _adds(clause: StateClause, state: str, told: Record | None) -> bool:
     replaced = ended and state == "superseded" and not getattr(told, "superseded_by", None)
     is_below = told.line < clause.line and (not ended or state in (*ENDS, "reinstated", "reopened"))
     return is_below or (replaced and len(references(clause.text)) > 0)
+
+
+def _without_subject(record: Record | None) -> Record | None:
+    """Return a record whose reason or answer has no sign for an id."""
+    if isinstance(record, DecisionRecord):
+        return replace(record, rationale=_behind_subject(record.rationale or "", record.local_id))
+    if record is not None:
+        return replace(record, resolution=_behind_subject(record.resolution, record.local_id))
+    return None
+
+
+def _behind_subject(text: str, local_id: str) -> str:
+    """Return what is behind a sign for an id and a few words, else the text with the id in its place."""
+    lead, _, behind = text.partition(SUBJECT)
+    behind = behind.strip(_BEHIND_SUBJECT)
+    is_lead = re.search(r"\w", behind) and len(lead.split()) <= _LEAD_WORDS
+    return behind if is_lead and SUBJECT not in behind else text.replace(SUBJECT, local_id)
 
 
 def _kind_of(record: Record) -> str:
@@ -503,7 +522,7 @@ class _Fold:
                 continue
             text = clause.text.removeprefix(SUBJECT).lstrip(_BEHIND_SUBJECT)
             update = Update(local_id=clause.local_id, line=clause.line, text=text)
-            if record := self.of_update(update, held, state):
+            if record := _without_subject(self.of_update(update, held, state)):
                 # The last one counts.
                 said[key] = _with_state_of(told[key], record) if key in told else record
         return [each for each in records if key_of(each.local_id) not in said] + [*said.values()]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata, records
-from forgekit.archives.claims import IDS, Claim, ClaimList
+from forgekit.archives.claims import IDS, MADE, Claim, ClaimList
 from forgekit.archives.clauses import ends, read_clauses
 from forgekit.archives.document import (
     Document,
@@ -56,8 +56,6 @@ from forgekit.times import Instant
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _NO_FIELDS = {"text", "entity", "number", "goes_on"}
 """What a claim has beside its fields."""
-_MADE = re.compile(r"O[DT]\d{3,}")
-"""An id that the reader gave."""
 _COMPACTION = "This session is being continued from a previous conversation"
 
 
@@ -79,7 +77,7 @@ def read_archive(text: str, labels: OwnLabels = ()) -> ArchiveText:
 def _named(found: ArchiveText) -> list[str]:
     """Return the ids that an archive itself gives to its records."""
     ids = [*(each.local_id for each in found.decisions), *(each.local_id for each in found.threads)]
-    return [local_id for local_id in ids if not _MADE.fullmatch(local_id)]
+    return [local_id for local_id in ids if not MADE.fullmatch(local_id)]
 
 
 def is_compaction(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     ANY_ID,
+    MADE,
     OWN_FIELDS,
     Claim,
     ClaimList,
@@ -49,8 +50,6 @@ _MOST_WORDS = 8
 _WORD = re.compile(r"[^\W\d_]{4}")
 _ITEM = re.compile(r"[\s>]*(?:[-*+\u2022](?=\s)|\d{1,3}[.)])?")
 _LONGEST = 400  # characters of a line
-_NUMBERED = re.compile(r"O[DT]\d{3}")
-"""The id of a record that has none of its own."""
 
 
 def add_remarks(page: Page) -> None:
@@ -59,7 +58,7 @@ def add_remarks(page: Page) -> None:
     by_key = {key_of(claim.local_id): claim for claim in reversed(claims) if claim.kind in ("D", "T")}
     lines, sections = page.document.lines, page.document.sections
     titles, headings = introductions(lines), {section.heading_line: section.title for section in sections}
-    begun = {claim.line for claim in by_key.values() if not _NUMBERED.fullmatch(claim.local_id)}
+    begun = {claim.line for claim in by_key.values() if not MADE.fullmatch(claim.local_id)}
     begun |= headings.keys()
     of_claims = {claim.line for claim in claims}
     title = ""

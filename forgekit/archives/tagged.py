@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise, takewhile
@@ -165,10 +166,11 @@ def read_tagged(page: Page, own: Sequence[bool], ends: Sequence[StateClause]) ->
     used = {key_of(claim.local_id) for claim in claims}
     alone = _least_beside(claims) if by_id else _SURE_ALONE
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
+    own_ids = used | {key_of(_id_of(each)) for each in found if each.id}
     for each in found:
         _take_labelled(each, lines, _kind_of(each))
         _take_listed(each, lines, titles, _kind_of(each))
-        each.fields = [_meant(page, span, each) for span in each.fields]
+        each.fields = [_meant(page, span, each, own_ids) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, before in zip(found, written, strict=True):
         same = by_key.get((_kind_of(each), key_of(_id_of(each)))) or by_line.get(each.words.line)
@@ -690,10 +692,14 @@ def _named(span: Span) -> tuple[str, ...]:
     return references(span.text) or (tuple(_NUMBER.findall(span.text)) if span.tag != "blk" else ())
 
 
-def _meant(page: Page, span: Span, each: Found) -> Span:
+def _meant(page: Page, span: Span, each: Found, own_ids: AbstractSet[str]) -> Span:
     """Return a span that names decisions with the tag of its label, else with that of their numbers.
 
-    A record of a series replaces an earlier one, and is not replaced by it. `No` answers a question.
+    A record replaces an earlier one, and is not replaced by it: one of a series with a smaller number, or one
+    of a parent's where it has no id itself. `No` answers a question.
+
+    Args:
+        own_ids: keys of the archive's ids.
     """
     if span.tag == "state" and each.words.text.endswith("?") and is_none(span.text):
         return replace(span, tag="res")
@@ -702,8 +708,10 @@ def _meant(page: Page, span: Span, each: Found) -> Span:
     name = field_named(_label_beside(page, span), "D")
     if name in _NAMING:
         return replace(span, tag=TAG_OF_WORDS[name])
-    own, others = series_of(_id_of(each)), map(series_of, _named(span))
-    earlier = any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
+    named = [name for name in _named(span) if name.isascii() and name.isalnum() and not name.isdigit()]
+    own, others = series_of(_id_of(each)), map(series_of, named)
+    earlier = not each.id and bool(named) and own_ids.isdisjoint(map(key_of, named))
+    earlier = earlier or any(own and other and own[0] == other[0] and other[1] < own[1] for other in others)
     return replace(span, tag="rev") if span.tag == "by" and earlier else span
 
 
@@ -825,7 +833,9 @@ def _status(each: Found, kind: str) -> str:
     """Return the state of a record: what words say, else what its own words seem to mean."""
     if _is_replaced(each, kind):
         return DecisionStatus.SUPERSEDED.value
-    return _named_status(each.fields, kind) or (each.words.value if each.words.tag == kind else "")
+    own = each.words.value if each.words.tag == kind else ""
+    is_successor = own == DecisionStatus.SUPERSEDED.value and each.all("rev")
+    return _named_status(each.fields, kind) or ("" if is_successor else own)
 
 
 def _named_status(fields: Iterable[Span], kind: str) -> str:

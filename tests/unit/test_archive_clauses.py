@@ -10,7 +10,7 @@ from forgekit.archives.descriptions import Descriptions
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.frozen import replace
-from forgekit.model.entities import DecisionStatus, ThreadStatus
+from forgekit.model.entities import Decision, DecisionStatus, ThreadStatus
 
 PARENT = archive(
     "PARENT_1",
@@ -87,6 +87,35 @@ def test_an_end_is_no_record_where_a_sentence_names_the_parent(line: str, resolu
     assert (found.status, found.resolution) == (ThreadStatus.RESOLVED, resolution)
     assert [record.local_id for record in read.decisions] == ["D4"]
     assert read.possible == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "resolution"),
+    [
+        ("**Resolved since last time:** T2: none below 200 euro\n", "none below 200 euro"),
+        ("We can forget T2, none is needed.\n", "none is needed."),
+        ("- None below 200 euro. This answers T2. It costs nothing.\n", "This answers T2."),
+    ],
+)
+def test_an_answer_holds_no_sign_for_the_id(line: str, resolution: str) -> None:
+    assert the_thread(_after(line), PARENT, "T2").resolution == resolution
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Decisions\n\n- The stall is run by the school (replaces D1), because they have camp.\n",
+        "## Decisions\n\n- The stall is run by the school, which replaces D1.\n",
+    ],
+)
+def test_a_new_decision_replaces_a_parents_one_and_is_not_replaced_by_it(line: str) -> None:
+    said = _after(line)
+    old = the_decision(said, PARENT, "D1")
+    assert old.status is DecisionStatus.REVISED
+    new = said.entities[old.superseded_by or old.id]
+    assert new.title.rstrip(".") == "The stall is run by the school"
+    assert isinstance(new, Decision)
+    assert new.status is DecisionStatus.ACTIVE
 
 
 def test_what_stays_settled_keeps_its_answer() -> None:

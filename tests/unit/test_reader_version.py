@@ -11,7 +11,7 @@ from forgekit.archives import READER_VERSION
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"40": "fbf2efca5aa7c92730d133371d652723d4e90b2360d9c74314d684623f3459ed"}
+READ = {"41": "fbf2efca5aa7c92730d133371d652723d4e90b2360d9c74314d684623f3459ed"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 READING = """
 import json, sys
